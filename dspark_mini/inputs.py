@@ -1,0 +1,202 @@
+"""Input checks shared by the graded functions.
+
+Each function takes the name of an argument and its value and returns the value in the form that the
+lessons compute with, or raises a ValueError: a sentence with the argument's name, the 0-based position
+of the first offender and the value found there.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["bias_mapping", "bias_row", "check_best", "logit_rows", "token_id", "token_ids", "unit_number", "unit_numbers",
+           "whole_number", "whole_numbers"]
+
+
+def logit_rows(name: str, rows: ArrayLike) -> NDArray[Any]:
+    """Return a matrix of logits, checked in one pass over the data.
+
+    Args:
+        name: the argument's name, for the message.
+        rows: (γ, V) logits; −inf marks a token that cannot be drafted.
+
+    Returns:
+        The same numbers as an array (γ, V) of real dtype; no copy is made of an array.
+
+    Raises:
+        ValueError: no rows, no tokens, ragged rows, or a row with NaN, +inf or nothing but −inf.
+    """
+    logits = _real_array(name, rows, "row ")
+    if logits.ndim != 2:
+        if logits.shape == (0,):
+            raise ValueError(f"{name} is empty: it needs at least one row of logits.")
+        raise ValueError(f"{name} must be a matrix of shape (γ, V), not an array of shape {logits.shape}.")
+    if 0 in logits.shape:
+        raise ValueError(f"{name} is empty: its shape is {logits.shape}, and it needs at least one row and one token.")
+    # NaN wins every maximum and +inf every other, so the maxima alone show each possible fault.
+    best = logits.max(axis=1)  # (γ,)
+    if not np.isfinite(best).all():
+        row = int(np.flatnonzero(~np.isfinite(best))[0])
+        raise ValueError(f"{name} row {row} {_logit_fault(logits[row])}.")
+    return logits
+
+
+def bias_mapping(name: str, biases: Mapping[int, ArrayLike]) -> Mapping[int, ArrayLike]:
+    """Return the transition biases, which must answer ``.get(token)``; no row is looked at."""
+    if not callable(getattr(biases, "get", None)):
+        raise ValueError(f"{name} must be a mapping from token to bias row, not {type(biases).__name__}.")
+    return biases
+
+
+def bias_row(name: str, token: int, row: ArrayLike, vocabulary: int) -> NDArray[np.float64]:
+    """Return the bias that one token adds to the logits of the next, checked for its length only.
+
+    Args:
+        name: the argument's name, for the message.
+        token: the token whose row this is.
+        row: (V,) biases; −inf forbids a transition.
+        vocabulary: V, the length that the row must have.
+
+    Returns:
+        The row as a float64 array (V,). Its values are checked by check_best, once they have been added.
+
+    Raises:
+        ValueError: a row of another shape, or one that holds something other than real numbers.
+    """
+    bias = _real_array(f"{name} of token {token}", row, "position ").astype(np.float64, copy=False)
+    if bias.shape != (vocabulary,):
+        raise ValueError(f"{name} of token {token} has shape {bias.shape}, but the vocabulary needs ({vocabulary},).")
+    return bias
+
+
+def check_best(name: str, token: int, best: float) -> None:
+    """Raise a ValueError unless the best logit of a corrected row is finite.
+
+    NaN and +inf win every argmax, and −inf wins only where nothing else is left: so the one value at the
+    argmax shows whether the bias that was added holds a bad number, without another pass over the row.
+
+    Args:
+        name: the argument that the bias came from, for the message.
+        token: the token whose bias was added.
+        best: the corrected logit at the argmax.
+    """
+    if not np.isfinite(best):
+        reason = "leaves no token to choose" if best == -np.inf else "is no legal bias"
+        raise ValueError(f"{name} of token {token} {reason}: the best corrected logit is {best}.")
+
+
+def token_id(name: str, token: int) -> int:
+    """Return one token id as a plain int; it may lie outside the vocabulary, but it must be whole."""
+    number = _index(token)
+    if number is None:
+        raise ValueError(f"{name} must be a whole number, not {token!r}.")
+    return number
+
+
+def token_ids(name: str, tokens: ArrayLike) -> list[int]:
+    """Return a sequence of token ids as plain ints, none of them negative."""
+    return whole_numbers(name, tokens, low=0)
+
+
+def whole_number(name: str, value: int, low: int, high: int | None = None) -> int:
+    """Return a count as a plain int that lies between low and high, both included."""
+    number = _index(value)
+    if number is None or number < low or (high is not None and number > high):
+        raise ValueError(f"{name} must be {_whole_range(low, high)}, not {value!r}.")
+    return number
+
+
+def whole_numbers(name: str, values: ArrayLike, low: int, high: int | None = None) -> list[int]:
+    """Return a sequence of counts as plain ints that lie between low and high, both included."""
+    if not np.iterable(values) or isinstance(values, (str, bytes, Mapping)):
+        raise ValueError(f"{name} must be a sequence of whole numbers, not {values!r}.")
+    numbers: list[int] = []
+    for position, item in enumerate(_entries(values)):
+        number = _index(item)
+        if number is None or number < low or (high is not None and number > high):
+            raise ValueError(f"{name}[{position}] must be {_whole_range(low, high)}, not {item!r}.")
+        numbers.append(number)
+    return numbers
+
+
+def unit_number(name: str, value: float) -> float:
+    """Return a number between 0 and 1, both included, as a plain float."""
+    number = _real_array(name, value, "position ")
+    if number.ndim != 0 or not 0.0 <= float(number) <= 1.0:
+        raise ValueError(f"{name} must be a number between 0 and 1, not {value!r}.")
+    return float(number)
+
+
+def unit_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return a non-empty sequence of numbers between 0 and 1, both included, as a float64 array."""
+    numbers = _real_array(name, values, "position ").astype(np.float64, copy=False)
+    if numbers.ndim != 1:
+        raise ValueError(f"{name} must be a flat sequence of numbers, not an array of shape {numbers.shape}.")
+    if numbers.size == 0:
+        raise ValueError(f"{name} is empty: it needs at least one number.")
+    outside = ~((numbers >= 0.0) & (numbers <= 1.0))  # written so that NaN is outside too
+    if outside.any():
+        position = int(np.flatnonzero(outside)[0])
+        raise ValueError(f"{name}[{position}] must lie between 0 and 1, not {numbers[position]}.")
+    return numbers
+
+
+def _real_array(name: str, value: ArrayLike, unit: str) -> NDArray[Any]:
+    """Turn numbers into an array of real dtype, or say which entry along the first axis is at fault."""
+    array = _as_real(value)
+    if array is not None:
+        return array
+    first_shape: tuple[int, ...] | None = None
+    for position, entry in enumerate(_entries(value)):
+        row = _as_real(entry)
+        if row is None:
+            raise ValueError(f"{name} {unit}{position} must hold real numbers only, not {entry!r}.")
+        if first_shape is None:
+            first_shape = row.shape
+        if row.shape != first_shape:
+            raise ValueError(f"{name} {unit}{position} has shape {row.shape}, but the first has {first_shape}.")
+    raise ValueError(f"{name} must hold real numbers only, not {value!r}.")
+
+
+def _as_real(value: Any) -> NDArray[Any] | None:
+    """Return an array of real dtype, or None for ragged rows and for anything but real numbers."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind == "O":
+            array = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return array if array.dtype.kind in "fiub" else None
+
+
+def _entries(values: Any) -> Sequence[Any]:
+    """Return the entries of a sequence, or none for anything else."""
+    return list(values) if np.iterable(values) and not isinstance(values, (str, bytes, Mapping)) else []
+
+
+def _logit_fault(row: NDArray[Any]) -> str:
+    """Say what is wrong with a row of logits or biases whose maximum is not finite."""
+    if np.isnan(row).any():
+        return f"holds nan at token {int(np.flatnonzero(np.isnan(row))[0])}"
+    if np.isposinf(row).any():
+        return f"holds +inf at token {int(np.flatnonzero(np.isposinf(row))[0])}"
+    return "holds nothing but -inf, so no token is left to choose"
+
+
+def _index(value: Any) -> int | None:
+    """Return a whole number as a plain int, or None for anything else, booleans among it."""
+    if isinstance(value, (bool, np.bool_)):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def _whole_range(low: int, high: int | None) -> str:
+    return f"a whole number from {low}" + (" on" if high is None else f" to {high}")
