@@ -1,0 +1,149 @@
+"""Calling a learner's function: one call in, one outcome out, whatever the function does."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import signal
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+CALL_SECONDS = 5.0  # the rule is 2 s a call; the rest is slack for a busy machine
+
+
+@dataclass(frozen=True)
+class Call:
+    """The arguments of one call, plain data and arrays only."""
+
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = field(default_factory=dict)
+
+    def as_lists(self) -> Call:
+        return Call(tuple(map(_listed, self.args)), {k: _listed(v) for k, v in self.kwargs.items()})
+
+    def as_arrays(self) -> Call:
+        return Call(tuple(map(_arrayed, self.args)), {k: _arrayed(v) for k, v in self.kwargs.items()})
+
+
+def call(*args: Any, **kwargs: Any) -> Call:
+    """Write a call as it would be typed: call([[1, 2]], anchor_token=3)."""
+    return Call(args, kwargs)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one call: a value, or the name of an exception with its line in the learner's own code."""
+
+    value: Any = None
+    error: str | None = None
+    message: str = ""
+    line: int | None = None
+    changed: bool = False  # the call changed one of its arguments
+    timed_out: bool = False
+
+
+class Caller(Protocol):
+    """Anything that makes calls: a function in this process, or a proxy of one in another."""
+
+    def outcome(self, call: Call) -> Outcome:
+        """Make one call and report what came of it."""
+        ...
+
+
+class LocalCaller:
+    """Calls a function in this process, on copies of the arguments, with its output and warnings put aside."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def outcome(self, call: Call) -> Outcome:
+        """Make one call within CALL_SECONDS, where this thread can be interrupted."""
+        given = copy.deepcopy(call)
+        try:
+            with _quiet(), time_limit(CALL_SECONDS):
+                value = self.function(*given.args, **given.kwargs)
+        except TimeLimit:
+            return Outcome(error="TimeoutError", timed_out=True)
+        except (Exception, SystemExit) as error:
+            return Outcome(error=type(error).__name__, message=str(error), line=_own_line(error, self.function))
+        return Outcome(value=copy.deepcopy(value), changed=not unchanged(call, given))
+
+
+class TimeLimit(BaseException):
+    """Raised in the middle of a call that takes too long; no `except Exception` swallows it."""
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TimeLimit after some seconds of wall clock, where signals allow it (main thread, POSIX)."""
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def on_alarm(signum: int, frame: Any) -> None:
+        raise TimeLimit
+
+    before = signal.signal(signal.SIGALRM, on_alarm)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.1)  # again and again, should one be swallowed
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def unchanged(before: Any, after: Any) -> bool:
+    """Tell whether two structures of plain data are equal bit by bit, types and NaN included."""
+    if isinstance(before, Call):
+        return unchanged(before.args, after.args) and unchanged(before.kwargs, after.kwargs)
+    if type(before) is not type(after):
+        return False
+    if isinstance(before, np.ndarray):
+        return before.dtype == after.dtype and before.shape == after.shape and before.tobytes() == after.tobytes()
+    if isinstance(before, dict):
+        return list(before) == list(after) and all(unchanged(before[key], after[key]) for key in before)
+    if isinstance(before, (list, tuple)):
+        return len(before) == len(after) and all(map(unchanged, before, after))
+    return bool(before == after) or (before != before and after != after)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep prints and warnings of a right solution from counting against it."""
+    sink = io.StringIO()
+    with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with np.errstate(all="ignore"):
+            yield
+
+
+def _own_line(error: BaseException, function: Callable[..., Any]) -> int | None:
+    """Find the last line of the learner's own code that the exception passed through."""
+    own_file = getattr(getattr(function, "__code__", None), "co_filename", None)
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == own_file]
+    return lines[-1] if lines else None
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {key: _listed(item) for key, item in value.items()}
+    return [_listed(item) for item in value] if isinstance(value, list) else value
+
+
+def _arrayed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _arrayed(item) for key, item in value.items()}
+    if isinstance(value, list) and value:
+        with contextlib.suppress(ValueError):  # ragged lists stay lists
+            array = np.array(value)
+            return array if array.dtype.kind in "fiu" else value
+    return value

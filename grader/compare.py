@@ -1,0 +1,82 @@
+"""Comparing a learner's result with the expected one: by value, and by plain type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+TOLERANCE = 1e-9
+
+
+def same_value(expected: Any, got: Any) -> bool:
+    """Tell whether two results agree in shape and in every value, whatever containers hold them.
+
+    NaN agrees with nothing but an expected NaN, and nothing is broadcast. The types are judged apart, by
+    type_fault, so that a NumPy integer where a plain one belongs costs one property and not all of them.
+    """
+    if isinstance(expected, dict):
+        return isinstance(got, dict) and set(expected) == set(got) and all(same_value(expected[k], got[k]) for k in got)
+    if isinstance(expected, str):
+        return isinstance(got, str) and got == expected
+    left, right = _numbers(expected), _numbers(got)
+    if left is None or right is None or left.shape != right.shape:
+        return False
+    return bool(np.allclose(right, left, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True))
+
+
+def type_fault(expected: Any, got: Any, where: str = "the result") -> str | None:
+    """Say where a result is not made of the plain types that TASKS ask for, or None where it is.
+
+    A list passes for a tuple, an int for a float, np.float64 for a float; np.int64 and bool do not pass for an int.
+    """
+    if isinstance(expected, np.ndarray):
+        if not isinstance(got, np.ndarray):
+            return f"{where} is a {_name(got)}, not an array"
+        return None if got.dtype == expected.dtype else f"{where} has dtype {got.dtype}, not {expected.dtype}"
+    if isinstance(expected, dict):
+        if type(got) is not dict:
+            return f"{where} is a {_name(got)}, not a dict"
+        return _first(type_fault(expected[key], got[key], f"{where}[{key!r}]") for key in expected if key in got)
+    if isinstance(expected, (list, tuple)):
+        allowed = (list,) if isinstance(expected, list) else (list, tuple)
+        if type(got) not in allowed:
+            return f"{where} is a {_name(got)}, not a {type(expected).__name__}"
+        return _first(type_fault(e, g, f"{where}[{i}]") for i, (e, g) in enumerate(zip(expected, got)))
+    allowed_scalars: tuple[type, ...] = (float, np.float64, int) if isinstance(expected, float) else (type(expected),)
+    return None if type(got) in allowed_scalars else f"{where} is a {_name(got)}, not a {type(expected).__name__}"
+
+
+def shown(value: Any, width: int = 160) -> str:
+    """Write a value the short way: arrays as lists, floats without noise, never longer than width."""
+    text = _text(value)
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _numbers(value: Any) -> np.ndarray[Any, Any] | None:
+    try:
+        array = np.asarray(value)
+    except ValueError:  # ragged
+        return None
+    return array.astype(np.float64) if array.dtype.kind in "fiub" else None
+
+
+def _first(faults: Any) -> str | None:
+    return next((fault for fault in faults if fault), None)
+
+
+def _name(value: Any) -> str:
+    return str(getattr(value, "type_name", type(value).__name__))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"array({_text(value.astype(int).tolist() if value.dtype == bool else value.tolist())})"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_text(k)}: {_text(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        body = ", ".join(map(_text, value))
+        return f"[{body}]" if isinstance(value, list) else f"({body})"
+    if isinstance(value, (np.integer, np.bool_)):
+        return f"np.{type(value).__name__}({value})"
+    return f"{value:.6g}" if isinstance(value, float) else repr(value)

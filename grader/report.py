@@ -1,0 +1,111 @@
+"""What a check found out: properties, points and one message that teaches."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import Any
+
+PASS, PARTIAL, FAIL, ERROR, TIMEOUT, MISSING = "pass", "partial", "fail", "error", "timeout", "missing"
+
+
+@dataclass(frozen=True)
+class PropertyResult:
+    """One property of one task: whether it holds, what it is worth, and what to say where it does not."""
+
+    name: str
+    says: str
+    passed: bool
+    weight: int
+    hint: str
+    evidence: tuple[tuple[str, str], ...] = ()  # lines such as ("expected", "[0]"); empty where the case is hidden
+
+    @property
+    def message(self) -> str:
+        """The property as a sentence, with the evidence where it may be shown."""
+        return " ".join([self.says, *(f"{label.capitalize()}: {text}." for label, text in self.evidence)])
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of one check of one function."""
+
+    task: str
+    function: str
+    status: str
+    properties: tuple[PropertyResult, ...]
+    reference: str = ""  # source of the reference; filled only where the task passes
+
+    @property
+    def points(self) -> int:
+        """Points earned: the weights of the properties that hold."""
+        return sum(result.weight for result in self.properties if result.passed)
+
+    @property
+    def max_points(self) -> int:
+        """Points to be had: the weights of all properties."""
+        return sum(result.weight for result in self.properties)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every property holds."""
+        return self.status == PASS
+
+    @property
+    def first_failure(self) -> PropertyResult | None:
+        """The property to look at next, or None where all of them hold."""
+        return next((result for result in self.properties if not result.passed), None)
+
+    def headline(self) -> str:
+        """One line: the task, and how many properties and points it has."""
+        held = sum(result.passed for result in self.properties)
+        if self.status == MISSING:
+            return f"TODO {self.task} is not started."
+        verb = "passes" if self.passed else "does not pass yet"
+        return (f"TODO {self.task} {verb}: {held} of {len(self.properties)} properties, "
+                f"{self.points} of {self.max_points} points.")
+
+    def rows(self) -> list[tuple[str, str]]:
+        """The lines below the headline: the first property that fails, its evidence and hint, the others by name."""
+        failure = self.first_failure
+        if failure is None or self.status == MISSING:
+            return []
+        others = [result.name for result in self.properties if not result.passed and result is not failure]
+        return [
+            ("property", f"{failure.name}: {failure.says}"),
+            *(failure.evidence or (("found by", "a hidden case"),)),
+            ("hint", failure.hint),
+            *([("also open", ", ".join(others))] if others else []),
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join([self.headline(), *(f"  {label:<9} {text}" for label, text in self.rows())])
+
+    def _repr_html_(self) -> str:
+        """Show the report in a notebook, in the page's own colours, light or dark."""
+        mark = "✓" if self.passed else "✗"
+        cells = "".join(
+            f"<tr><th style='text-align:left;vertical-align:top;opacity:.7;font-weight:normal'>{html.escape(label)}</th>"
+            f"<td style='text-align:left;white-space:pre-wrap'>{html.escape(text)}</td></tr>"
+            for label, text in self.rows()
+        )
+        reference = (f"<details><summary>The reference, to compare with yours</summary>"
+                     f"<pre>{html.escape(self.reference)}</pre></details>") if self.reference else ""
+        colour = "#2e8b57" if self.passed else "#d9534f"
+        return (f"<div style='border-left:4px solid {colour};padding:.2em .8em'><b>{mark} "
+                f"{html.escape(self.headline())}</b><table style='margin:0'>{cells}</table>{reference}</div>")
+
+    def to_json(self) -> dict[str, Any]:
+        """The task's part of what `dspark-mini grade --json` writes."""
+        return {
+            "task": self.task,
+            "function": self.function,
+            "points": self.points,
+            "max_points": self.max_points,
+            "status": self.status,
+            "properties": [
+                {"name": r.name, "passed": r.passed, "message": "" if r.passed else r.message,
+                 "hint": "" if r.passed else r.hint}
+                for r in self.properties
+            ],
+        }

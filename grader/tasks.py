@@ -1,0 +1,136 @@
+"""A graded task: what is asked, which properties prove it, and how a check of it runs."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from grader.calling import Caller, LocalCaller
+from grader.judges import Bad, EitherForm, Evidence, Example, Judge, NotStarted, OutOfTime, PlainTypes, Raises
+from grader.judges import Repeatable, Session, Unchanged, Values
+from grader.report import ERROR, FAIL, MISSING, PARTIAL, PASS, TIMEOUT, PropertyResult, Report
+
+
+@dataclass(frozen=True)
+class Property:
+    """One thing that must hold, in words for the learner, with its weight in points and its judge."""
+
+    name: str
+    says: str
+    weight: int
+    hint: str
+    judge: Judge
+    after_values: bool = False  # counts only where every value property holds
+
+
+@dataclass(frozen=True)
+class Task:
+    """One graded function. The reference stands in dspark_mini, named here by module and function."""
+
+    id: str
+    lesson: str
+    module: str
+    function: str
+    todo: str
+    hints: tuple[str, str, str]
+    properties: tuple[Property, ...] = field(repr=False)
+
+    @property
+    def reference(self) -> Callable[..., Any]:
+        """The reference implementation, imported when it is needed."""
+        function: Callable[..., Any] = getattr(importlib.import_module(self.module), self.function)
+        return function
+
+    @property
+    def live_properties(self) -> tuple[Property, ...]:
+        """The properties that have a case to try; where hidden tests are cut out, some have none left."""
+        return tuple(p for p in self.properties if p.judge != Values())
+
+    @property
+    def max_points(self) -> int:
+        """Points of the task: the weights of its properties."""
+        return sum(p.weight for p in self.live_properties)
+
+    def check(self, function: Callable[..., Any] | Caller) -> Report:
+        """Check a function, in this process or behind a proxy, and report on every property."""
+        caller = function if hasattr(function, "outcome") else LocalCaller(function)
+        arguments = tuple(inspect.signature(self.reference).parameters)
+        session = Session(caller, self.reference, arguments, np.random.default_rng())  # type: ignore[arg-type]
+        try:
+            results = tuple(self._results(session))
+        except NotStarted:
+            return self.failed(MISSING, f"TODO {self.id} is not started: {self.todo}")
+        reference = inspect.getsource(self.reference) if all(r.passed for r in results) else ""
+        return Report(self.id, self.function, _status(results, session), results, reference)
+
+    def failed(self, status: str, why: str) -> Report:
+        """Report a task that could not be checked at all, with the reason in every property."""
+        evidence = (("got", why),)
+        results = tuple(PropertyResult(p.name, p.says, False, p.weight, p.hint, evidence) for p in self.live_properties)
+        return Report(self.id, self.function, status, results)
+
+    def _results(self, session: Session) -> Iterator[PropertyResult]:
+        values_hold = True
+        for p in self.live_properties:
+            evidence = _evidence(p, session, values_hold)
+            values_hold = values_hold and (evidence is None or not isinstance(p.judge, Values))
+            yield PropertyResult(p.name, p.says, evidence is None, p.weight, p.hint, evidence or ())
+
+
+def _evidence(p: Property, session: Session, values_hold: bool) -> Evidence | None:
+    """Judge one property, unless what came before it makes that pointless."""
+    if session.out_of_time:
+        return (("got", "not looked at, because an earlier call took too long"),)
+    if p.after_values and not values_hold:
+        return (("got", "not looked at, because the values are not right yet"),)
+    try:
+        return p.judge(session)
+    except OutOfTime:
+        return (("got", "no answer: the call took too long"),)
+
+
+def _status(results: tuple[PropertyResult, ...], session: Session) -> str:
+    if all(result.passed for result in results):
+        return PASS
+    if session.out_of_time:
+        return TIMEOUT
+    if any(result.passed for result in results):
+        return PARTIAL
+    return FAIL if session.answered else ERROR
+
+
+def manners(result: str, examples: tuple[Example, ...], bad: tuple[Bad, ...], hidden_bad: tuple[Bad, ...] = ()
+            ) -> tuple[Property, ...]:
+    """Return the properties that every graded function shares, on the examples and bad inputs of one of them.
+
+    Args:
+        result: what the function returns, in words: "plain ints in a list".
+        examples: right calls; their forms as lists and as arrays must do the same.
+        bad: calls that must raise ValueError, shown to the learner.
+        hidden_bad: more of them, hidden.
+    """
+    return (
+        Property("lists_and_arrays", "Lists and arrays are interchangeable as arguments.", 1,
+                 "Turn the argument into an array with np.asarray before you use its methods or its shape.",
+                 EitherForm(examples)),
+        Property("plain_types", f"The result is made of {result}.", 1,
+                 "NumPy hands out np.int64 and np.bool_; int(x), bool(x) and .tolist() make them plain.",
+                 PlainTypes(examples)),
+        Property("no_memory", "The result depends on the arguments only, not on earlier calls.", 1,
+                 "Create every list and array inside the function; keep nothing in globals or default arguments.",
+                 Repeatable(examples)),
+        Property("input_unchanged", "The arguments are left as they were.", 1,
+                 "Write row + bias into a new array; `row += bias` writes into the caller's.",
+                 Unchanged(examples), after_values=True),
+        Property("bad_input_raises", "Bad input raises ValueError; nothing is guessed.", 2,
+                 "Keep the given checks at the top of the stub; they run before your lines.",
+                 Raises(bad, hidden_bad), after_values=True),
+        Property("error_names_offender", "The error names the argument and the 0-based position of the first offender.",
+                 1, "The sentence holds the argument's name and the index, as in 'confidences[2] must lie …'.",
+                 Raises(bad, hidden_bad, sentences=True), after_values=True),
+    )
