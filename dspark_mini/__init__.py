@@ -3,10 +3,9 @@
 from dspark_mini.confidence import choose_confident_prefix, conditional_acceptance
 from dspark_mini.drafting import dflash_parallel_candidates, dspark_markov_candidates
 from dspark_mini.masks import block_mask
-from dspark_mini.records import DraftRecord, build_draft_record
+from dspark_mini.records import build_draft_record
 
 __all__ = [
-    "DraftRecord",
     "block_mask",
     "build_draft_record",
     "choose_confident_prefix",

@@ -14,8 +14,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["bias_mapping", "bias_row", "check_best", "logit_rows", "token_id", "token_ids", "unit_number", "unit_numbers",
-           "whole_number", "whole_numbers"]
+__all__ = [
+    "bias_mapping",
+    "bias_row",
+    "check_best",
+    "check_same_length",
+    "drafter_mode",
+    "logit_rows",
+    "token_id",
+    "token_ids",
+    "unit_number",
+    "unit_numbers",
+    "whole_number",
+    "whole_numbers",
+]
+
+MODES = ("dflash", "dspark")
 
 
 def logit_rows(name: str, rows: ArrayLike) -> NDArray[Any]:
@@ -88,6 +102,20 @@ def check_best(name: str, token: int, best: float) -> None:
     if not np.isfinite(best):
         reason = "leaves no token to choose" if best == -np.inf else "is no legal bias"
         raise ValueError(f"{name} of token {token} {reason}: the best corrected logit is {best}.")
+
+
+def drafter_mode(name: str, mode: str) -> str:
+    """Return the name of a drafter, 'dflash' or 'dspark', or refuse any other."""
+    if not isinstance(mode, str) or mode not in MODES:
+        raise ValueError(f"{name} must be 'dflash' or 'dspark', not {mode!r}.")
+    return mode
+
+
+def check_same_length(name: str, values: ArrayLike, other_name: str, other: ArrayLike) -> None:
+    """Raise a ValueError unless two sequences have the same number of entries."""
+    entries, other_entries = _entries(values), _entries(other)
+    if len(entries) != len(other_entries):
+        raise ValueError(f"{other_name} has {len(other_entries)} entries, but {name} has {len(entries)}.")
 
 
 def token_id(name: str, token: int) -> int:

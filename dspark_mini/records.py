@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Any
 
 from numpy.typing import ArrayLike
 
 from dspark_mini.confidence import choose_confident_prefix
-from dspark_mini.inputs import token_ids
-
-MODES = ("dflash", "dspark")
-
-
-class DraftRecord(TypedDict):
-    """What the target verifier consumes in one round."""
-
-    mode: str  # which drafter proposed the block: 'dflash' or 'dspark'
-    block_tokens: list[int]  # all γ drafted tokens
-    verify_tokens: list[int]  # the prefix of them that the target will check
-    proposed: int  # γ
-    verify_budget: int  # ℓ, the number of verify_tokens
+from dspark_mini.inputs import check_same_length, drafter_mode, token_ids
 
 
 def build_draft_record(
     mode: str, candidates: ArrayLike, confidences: ArrayLike, threshold: float, max_tokens: int = 8
-) -> DraftRecord:
+) -> dict[str, Any]:
     """Put one drafted block into the form that the target verifier consumes, in either mode.
 
     Confidence trims the budget: verify_tokens are the first choose_confident_prefix(confidences, threshold,
@@ -38,7 +26,8 @@ def build_draft_record(
         max_tokens: greatest verify length, in tokens, at least 1.
 
     Returns:
-        A dict of plain ints and lists with the keys mode, block_tokens, verify_tokens, proposed, verify_budget.
+        A dict of plain ints and lists: mode; block_tokens, all γ candidates; verify_tokens, the prefix that
+        the target will check; proposed, γ; verify_budget, the number ℓ of verify_tokens.
 
     Raises:
         ValueError: another mode, a candidate that is no token id, another number of confidences than of
@@ -50,11 +39,9 @@ def build_draft_record(
 
     Source: DSpark (arXiv 2607.05147): the target verifies the scheduled prefix of the block.
     """
-    if mode not in MODES:
-        raise ValueError(f"mode must be 'dflash' or 'dspark', not {mode!r}.")
+    mode = drafter_mode("mode", mode)
     block = token_ids("candidates", candidates)
-    if len(block) != len(confidences):  # type: ignore[arg-type]
-        raise ValueError(f"confidences has {len(confidences)} entries for {len(block)} candidates.")  # type: ignore[arg-type]
+    check_same_length("candidates", candidates, "confidences", confidences)
     ### BEGIN SOLUTION
     budget = choose_confident_prefix(confidences, threshold, 1, max_tokens)
     return {

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from grader.calling import Call, Caller, Outcome
+from grader.child.calling import Call, Caller, Outcome
 from grader.compare import same_value, shown, type_fault
 
 Evidence = tuple[tuple[str, str], ...]
@@ -24,8 +24,8 @@ class NotStarted(Exception):
     """The function is still the stub: it raised NotImplementedError."""
 
 
-class OutOfTime(Exception):
-    """A call took too long; nothing more is asked of the function."""
+class Stopped(Exception):
+    """A call took too long or ended its process; nothing more is asked of the function."""
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,17 @@ class Session:
     arguments: tuple[str, ...]
     rng: np.random.Generator
     answered: bool = False  # some call returned a value
-    out_of_time: bool = False
+    timed_out: bool = False
+    stopped: str = ""  # why nothing more is asked of the function
 
     def outcome(self, call: Call) -> Outcome:
         """Make one call; a stub or a hung function ends the check."""
         outcome = self.caller.outcome(call)
         self.answered = self.answered or outcome.error is None
-        if outcome.timed_out:
-            self.out_of_time = True
-            raise OutOfTime
+        if outcome.timed_out or outcome.died:
+            self.timed_out = outcome.timed_out
+            self.stopped = "a call took too long" if outcome.timed_out else "a call ended the whole process"
+            raise Stopped
         if outcome.error == "NotImplementedError":
             raise NotStarted
         return outcome

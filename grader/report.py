@@ -78,6 +78,9 @@ class Report:
             *([("also open", ", ".join(others))] if others else []),
         ]
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         return "\n".join([self.headline(), *(f"  {label:<9} {text}" for label, text in self.rows())])
 

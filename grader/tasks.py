@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from grader.calling import Caller, LocalCaller
-from grader.judges import Bad, EitherForm, Evidence, Example, Judge, NotStarted, OutOfTime, PlainTypes, Raises
-from grader.judges import Repeatable, Session, Unchanged, Values
+from grader.child.calling import Caller, LocalCaller
+from grader.judges import Bad, EitherForm, Evidence, Example, Judge, NotStarted, PlainTypes, Raises
+from grader.judges import Repeatable, Session, Stopped, Unchanged, Values
 from grader.report import ERROR, FAIL, MISSING, PARTIAL, PASS, TIMEOUT, PropertyResult, Report
 
 
@@ -84,20 +84,20 @@ class Task:
 
 def _evidence(p: Property, session: Session, values_hold: bool) -> Evidence | None:
     """Judge one property, unless what came before it makes that pointless."""
-    if session.out_of_time:
-        return (("got", "not looked at, because an earlier call took too long"),)
+    if session.stopped:
+        return (("got", f"not looked at, because {session.stopped} before"),)
     if p.after_values and not values_hold:
         return (("got", "not looked at, because the values are not right yet"),)
     try:
         return p.judge(session)
-    except OutOfTime:
-        return (("got", "no answer: the call took too long"),)
+    except Stopped:
+        return (("got", f"no answer: {session.stopped}"),)
 
 
 def _status(results: tuple[PropertyResult, ...], session: Session) -> str:
     if all(result.passed for result in results):
         return PASS
-    if session.out_of_time:
+    if session.timed_out:
         return TIMEOUT
     if any(result.passed for result in results):
         return PARTIAL

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.calling import Call, call
+from grader.child.calling import Call, call
 from grader.judges import Bad, Example, Values
 from grader.tasks import Property, Task, manners
 

@@ -47,6 +47,13 @@ class Outcome:
     line: int | None = None
     changed: bool = False  # the call changed one of its arguments
     timed_out: bool = False
+    died: bool = False  # the call ended its process
+
+
+def line_in(error: BaseException, filename: str) -> int | None:
+    """Find the last line of one file that an exception passed through."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == filename]
+    return lines[-1] if lines else None
 
 
 class Caller(Protocol):
@@ -68,12 +75,14 @@ class LocalCaller:
         given = copy.deepcopy(call)
         try:
             with _quiet(), time_limit(CALL_SECONDS):
-                value = self.function(*given.args, **given.kwargs)
+                value = _kept(self.function(*given.args, **given.kwargs))
         except TimeLimit:
             return Outcome(error="TimeoutError", timed_out=True)
-        except (Exception, SystemExit) as error:
-            return Outcome(error=type(error).__name__, message=str(error), line=_own_line(error, self.function))
-        return Outcome(value=copy.deepcopy(value), changed=not unchanged(call, given))
+        except (Exception, SystemExit, GeneratorExit) as error:
+            name = "ValueError" if isinstance(error, ValueError) else type(error).__name__
+            own_code = getattr(getattr(self.function, "__code__", None), "co_filename", "")
+            return Outcome(error=name, message=_message(error), line=line_in(error, own_code))
+        return Outcome(value=value, changed=not unchanged(call, given))
 
 
 class TimeLimit(BaseException):
@@ -124,11 +133,19 @@ def _quiet() -> Iterator[None]:
             yield
 
 
-def _own_line(error: BaseException, function: Callable[..., Any]) -> int | None:
-    """Find the last line of the learner's own code that the exception passed through."""
-    own_file = getattr(getattr(function, "__code__", None), "co_filename", None)
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == own_file]
-    return lines[-1] if lines else None
+def _kept(value: Any) -> Any:
+    """Copy a result, so that later calls cannot change it; what cannot be copied is no plain data anyway."""
+    try:
+        return copy.deepcopy(value)
+    except Exception:
+        return value
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return ""
 
 
 def _listed(value: Any) -> Any:

@@ -1,0 +1,77 @@
+"""The child: load the learner's code, then answer calls until the grader hangs up."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, BinaryIO
+
+from grader.child.calling import Call, LocalCaller
+from grader.child.loader import new_namespace, run_piece
+from grader.child.wire import WireError, receive, send
+
+MEMORY_BYTES, CPU_SECONDS, FILE_BYTES = 1 << 30, 120, 1 << 20
+
+
+def main(requests: BinaryIO, replies: BinaryIO) -> None:
+    """Serve one submission.
+
+    Args:
+        requests: stream of messages from the grader: one that loads, then one a call.
+        replies: stream of messages back; each answers one request and repeats its number.
+    """
+    limit_resources()
+    namespace = new_namespace()
+    errors = load(receive(requests)["pieces"], namespace, replies)
+    send(replies, {"loaded": errors, "defined": [name for name, value in namespace.items() if callable(value)]})
+    while True:
+        try:
+            request = receive(requests)
+        except WireError:
+            return
+        send(replies, {"number": request["number"], **answer(request, namespace)})
+
+
+def load(pieces: list[dict[str, Any]], namespace: dict[str, Any], replies: BinaryIO) -> dict[int, Any]:
+    """Run every piece of code, saying before each which one it is; return the errors by index."""
+    errors: dict[int, Any] = {}
+    for index, piece in enumerate(pieces):
+        send(replies, {"running": index})
+        error = run_piece(piece["source"], piece["label"], namespace, piece["statements"])
+        if error is not None:
+            errors[index] = {"error": error.error, "message": error.message[:500], "line": error.line}
+    return errors
+
+
+def answer(request: dict[str, Any], namespace: dict[str, Any]) -> dict[str, Any]:
+    """Make one call and put its outcome into plain data."""
+    function = namespace[request["function"]]
+    outcome = LocalCaller(function).outcome(Call(tuple(request["args"]), request["kwargs"]))
+    return {"value": outcome.value, "error": outcome.error, "message": outcome.message[:500], "line": outcome.line,
+            "changed": outcome.changed, "timed_out": outcome.timed_out}
+
+
+def limit_resources() -> None:
+    """Bound memory, processor time and file size, where the system knows such limits."""
+    try:
+        import resource
+    except ImportError:
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def take_streams() -> tuple[BinaryIO, BinaryIO]:
+    """Keep standard input and output for the wire, and give the learner's code empty ones instead."""
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
+    return requests, replies
+
+
+if __name__ == "__main__":
+    main(*take_streams())

@@ -1,0 +1,156 @@
+"""The wire between grader and child: one message is JSON and, behind it, the raw bytes of its arrays.
+
+Nothing is ever unpickled, and what comes in is checked before it is used: sizes, depth, dtypes and shapes. A
+value that is no plain data crosses as its type's name only.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import numpy as np
+
+HEADER = struct.Struct("<II")  # bytes of JSON, bytes of arrays
+MAX_JSON, MAX_ARRAYS, MAX_DEPTH, MAX_ITEMS = 16 << 20, 64 << 20, 12, 1 << 20
+DTYPES = frozenset("?bhilqBHILQefd")
+SCALARS = (bool, int, float, str, type(None))
+
+
+class WireError(Exception):
+    """A message that breaks the rules of the wire, or an end of file in the middle of one."""
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """Stands for a value that is no plain data; it equals nothing that a check expects."""
+
+    type_name: str
+
+    def __repr__(self) -> str:
+        return f"<{self.type_name}>"
+
+
+def send(stream: BinaryIO, message: Any) -> None:
+    """Write one message.
+
+    Args:
+        stream: an open binary stream.
+        message: plain data: scalars, strings, lists, tuples, dicts, NumPy scalars and arrays.
+    """
+    arrays: list[bytes] = []
+    text = json.dumps(_encode(message, arrays, 0)).encode()
+    buffers = b"".join(arrays)
+    if len(text) > MAX_JSON or len(buffers) > MAX_ARRAYS:
+        raise WireError("The message is too large.")
+    stream.write(HEADER.pack(len(text), len(buffers)) + text + buffers)
+    stream.flush()
+
+
+def unpack(data: bytes) -> tuple[Any, int] | None:
+    """Take one message from the front of data.
+
+    Returns:
+        The message and the number of bytes it took, or None while it is incomplete.
+
+    Raises:
+        WireError: the bytes are no message, or a larger one than is allowed.
+    """
+    if len(data) < HEADER.size:
+        return None
+    json_size, array_size = HEADER.unpack_from(data)
+    if json_size > MAX_JSON or array_size > MAX_ARRAYS:
+        raise WireError("The message is too large.")
+    end = HEADER.size + json_size + array_size
+    if len(data) < end:
+        return None
+    try:
+        tree = json.loads(data[HEADER.size : HEADER.size + json_size])
+        return _Decoder(data[HEADER.size + json_size : end]).value(tree, 0), end
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
+        raise WireError("The message is damaged.") from error
+
+
+def receive(stream: BinaryIO) -> Any:
+    """Read one message, waiting for it."""
+    head = _exactly(stream, HEADER.size)
+    message = unpack(head + _exactly(stream, sum(HEADER.unpack(head))))
+    assert message is not None
+    return message[0]
+
+
+def _exactly(stream: BinaryIO, size: int) -> bytes:
+    data = stream.read(size)
+    if data is None or len(data) < size:
+        raise WireError("The other side has closed the connection.")
+    return data
+
+
+def _encode(value: Any, arrays: list[bytes], depth: int) -> Any:
+    """Turn a value into JSON: scalars as they are, everything else as {tag: content}."""
+    kind = type(value)
+    if depth > MAX_DEPTH:
+        return {"o": "structure nested too deeply"}
+    if kind in SCALARS:
+        return value if not (kind is int and value.bit_length() > 64) else {"o": "int of more than 64 bits"}
+    if kind in (list, tuple):
+        return {"l" if kind is list else "t": [_encode(item, arrays, depth + 1) for item in value]}
+    if kind is dict:
+        return {"d": [[_encode(k, arrays, depth + 1), _encode(v, arrays, depth + 1)] for k, v in value.items()]}
+    if kind is np.ndarray and value.dtype.char in DTYPES and value.size <= MAX_ITEMS:
+        arrays.append(np.ascontiguousarray(value).astype(value.dtype.newbyteorder("<"), copy=False).tobytes())
+        return {"a": [value.dtype.char, list(value.shape)]}
+    if isinstance(value, np.generic) and kind.__module__ == "numpy" and value.dtype.char in DTYPES:
+        return {"n": [value.dtype.char, value.item()]}
+    return {"o": kind.__name__[:80]}
+
+
+class _Decoder:
+    """Turns JSON back into values, counting what it makes."""
+
+    def __init__(self, buffers: bytes) -> None:
+        self.buffers, self.offset, self.items = buffers, 0, 0
+
+    def value(self, tree: Any, depth: int) -> Any:
+        self.items += 1
+        if depth > MAX_DEPTH + 1 or self.items > MAX_ITEMS:
+            raise ValueError("too deep or too many")
+        if type(tree) in SCALARS:
+            return tree
+        ((tag, content),) = tree.items()
+        if tag in ("l", "t"):
+            items = [self.value(item, depth + 1) for item in content]
+            return items if tag == "l" else tuple(items)
+        if tag == "d":
+            return {self._key(k, depth): self.value(v, depth + 1) for k, v in content}
+        if tag == "a":
+            return self._array(*content)
+        if tag == "n":
+            return np.dtype(_dtype(content[0])).type(content[1])
+        return Opaque(str(content)[:80])
+
+    def _key(self, tree: Any, depth: int) -> Any:
+        key = self.value(tree, depth + 1)
+        if not isinstance(key, (*SCALARS, np.generic)):
+            raise ValueError("a key must be a scalar")
+        return key
+
+    def _array(self, char: str, shape: list[int]) -> np.ndarray[Any, Any]:
+        dtype = np.dtype(_dtype(char)).newbyteorder("<")
+        if len(shape) > 8 or any(type(n) is not int or n < 0 for n in shape):
+            raise ValueError("a shape must be a few sizes")
+        size = math.prod(shape) * dtype.itemsize
+        data = self.buffers[self.offset : self.offset + size]
+        if len(data) != size:
+            raise ValueError("an array is cut short")
+        self.offset += size
+        return np.frombuffer(data, dtype).reshape(shape).astype(dtype.newbyteorder("="))
+
+
+def _dtype(char: str) -> str:
+    if char not in DTYPES:
+        raise ValueError("unknown dtype")
+    return char

@@ -1,0 +1,116 @@
+"""Grading submissions: from a file to points, one child process a submission."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.child.loader import CellError, defines
+from grader.process import Child, RemoteCaller
+from grader.report import ERROR, FAIL, MISSING, PARTIAL, PASS, TIMEOUT, Report
+from grader.submissions import Source, Submission, Unreadable, lessons, read_submission, tasks_of
+from grader.tasks import Task
+
+UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one submission got."""
+
+    submission: str
+    lesson: str | None
+    status: str
+    reports: tuple[Report, ...]
+    max_score: int
+    reason: str = ""  # why it is unreadable
+
+    @property
+    def score(self) -> int:
+        """Points of all tasks together."""
+        return sum(report.points for report in self.reports)
+
+    def to_json(self) -> dict[str, Any]:
+        """One object of the list that `dspark-mini grade --json` writes."""
+        return {
+            "submission": self.submission,
+            "lesson": self.lesson,
+            "score": self.score,
+            "max_score": self.max_score,
+            "status": self.status,
+            "tasks": [report.to_json() for report in self.reports],
+        } | ({"reason": self.reason} if self.reason else {})
+
+
+def grade(source: Source, library: Path) -> Result:
+    """Grade one submission; whatever is wrong with it becomes part of the result.
+
+    Args:
+        source: the submission's file and name.
+        library: folder from child_library(), the files that a child may import.
+
+    Returns:
+        The result, with status 'unreadable' and a reason where the file could not be read.
+    """
+    try:
+        submission = read_submission(source)
+    except Unreadable as error:
+        lesson = source.path.stem if source.path.stem in lessons() else None
+        most = sum(task.max_points for task in tasks_of(lesson)) if lesson else 0
+        return Result(source.name, lesson, UNREADABLE, (), most, str(error))
+    child = Child(library, submission.pieces)
+    try:
+        reports = tuple(_report(task, submission, child) for task in submission.tasks)
+    finally:
+        child.close()
+    return Result(source.name, submission.lesson, overall(reports), reports, sum(r.max_points for r in reports))
+
+
+def grade_all(sources: list[Source], library: Path, jobs: int, on_result: Callable[[Result], None]) -> list[Result]:
+    """Grade many submissions, several at a time; the results come in the order of the sources.
+
+    Args:
+        sources: the submissions.
+        library: folder from child_library().
+        jobs: how many child processes at a time.
+        on_result: called with each result as soon as it is known.
+    """
+
+    def one(source: Source) -> Result:
+        result = grade(source, library)
+        on_result(result)
+        return result
+
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        return list(pool.map(one, sources))
+
+
+def overall(reports: tuple[Report, ...]) -> str:
+    """Sum the statuses of the tasks up to one."""
+    statuses = [report.status for report in reports]
+    if all(status == PASS for status in statuses):
+        return PASS
+    if any(report.points for report in reports):
+        return PARTIAL
+    return next((status for status in (TIMEOUT, ERROR, FAIL) if status in statuses), MISSING)
+
+
+def _report(task: Task, submission: Submission, child: Child) -> Report:
+    if task.function in child.defined:
+        return task.check(RemoteCaller(child, task.function))
+    error = next(_errors_of(task, submission, child), None)
+    if error is None:
+        return task.failed(MISSING, f"the function {task.function} is missing")
+    line = f" in line {error.line} of your code" if error.line else ""
+    status = TIMEOUT if error.error == "TimeoutError" else ERROR
+    return task.failed(status, f"{error.error}{line}: {error.message}")
+
+
+def _errors_of(task: Task, submission: Submission, child: Child) -> Iterator[CellError]:
+    """The errors of the pieces that were meant to define a task's function."""
+    for index, error in sorted(child.errors.items()):
+        if defines(submission.pieces[index].source, task.function):
+            yield error

@@ -1,0 +1,88 @@
+"""Checks as a notebook cell calls them: a report that teaches, and no traceback."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from grader.checks import TASKS
+from grader.report import MISSING, Report
+from grader.tasks import Task
+
+
+class CheckFailed(AssertionError):
+    """A task that does not pass yet. In a notebook it shows as its own text, without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+class TodoOpen(NotImplementedError):
+    """A task that is not started. In a notebook it shows as its own text, without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+def check(task: str, function: Callable[..., Any]) -> None:
+    """Check a function in a notebook: show the report, and stop 'run all' at a task that does not pass.
+
+    Args:
+        task: the task's id, such as "2.2".
+        function: the learner's function.
+
+    Raises:
+        NotImplementedError: the function is still the stub.
+        CheckFailed: a property does not hold; the text says which, on what input, and gives a hint.
+        ValueError: there is no such task.
+    """
+    found = _task(task)
+    report = found.check(function)
+    if report.status == MISSING:
+        raise TodoOpen(f"TODO {task}: {found.todo}.")
+    if not report.passed:
+        raise CheckFailed(f"{report}\n  next      `dspark-mini hint {task}` goes on from here, step by step.")
+    _show(report)
+
+
+def points(task: str, function: Callable[..., Any]) -> float:
+    """Check a function under nbgrader: print the report and return the points, which nbgrader reads.
+
+    nbgrader gives no points to a cell with anything on stderr, so whatever a right solution wrote there is
+    cleared away before the report is printed.
+    """
+    report = _task(task).check(function)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    _clear_output()
+    print(report)
+    return float(report.points)
+
+
+def _task(task: str) -> Task:
+    if task not in TASKS:
+        raise ValueError(f"task is {task!r}, but the tasks are {', '.join(TASKS)}.")
+    return TASKS[task]
+
+
+def _show(report: Report) -> None:
+    """Display the report with its formats in a notebook, print it anywhere else."""
+    try:
+        from IPython import get_ipython
+        from IPython.display import display
+    except ImportError:
+        print(report)
+        return
+    if get_ipython() is None:  # type: ignore[no-untyped-call]
+        print(report)
+    else:
+        display(report)  # type: ignore[no-untyped-call]
+
+
+def _clear_output() -> None:
+    try:
+        from IPython.display import clear_output
+    except ImportError:
+        return
+    clear_output()
