@@ -44,6 +44,7 @@ def acceptance_decay(curves: Mapping[str, ArrayLike], title: str | None = None) 
         color, line, marker = STROKES[number % len(STROKES)]
         ax.plot(range(1, values.size + 1), values, label=label, color=color, linestyle=line, marker=marker, linewidth=2,
                 markersize=7, clip_on=False, zorder=3)
+    ax.hlines([0.25, 0.5, 0.75, 1.0], 0.6, longest + 0.4, color=INK, linewidth=0.6, alpha=0.3, zorder=0)
     _name_curves(ax, rates, longest)
     _name_axes(ax, longest, "accepted, given that all before it were")
     if title is not None:
@@ -62,27 +63,23 @@ def _rates(name: str, values: ArrayLike) -> NDArray[np.float64]:
 
 def _name_curves(ax: Axes, rates: Mapping[str, NDArray[np.float64]], longest: int) -> None:
     """Write each curve's label to the right of the plot, at the height of its last known rate, labels kept apart."""
+    across = ax.get_yaxis_transform()  # x as a share of the width
     known = {label: np.flatnonzero(~np.isnan(values)) for label, values in rates.items()}
     ends = {label: float(rates[label][at[-1]]) if at.size else 0.0 for label, at in known.items()}
-    lowest, place = -0.05, {}
+    y = -0.05
     for label in sorted(ends, key=lambda name: ends[name]):
-        place[label] = lowest = max(ends[label], lowest + 0.08)
-    for number, (label, y) in enumerate(place.items()):
+        y = max(ends[label], y + 0.08)
         color = STROKES[list(rates).index(label) % len(STROKES)][0]
         text = label if known[label].size else f"{label} (no data)"
-        ax.text(longest + 0.35, y, text, va="center", color=color, fontsize=NORMAL, weight="bold")
-        del number
-        if known[label].size:
-            end = known[label][-1] + 1
-            ax.plot([end, longest + 0.28], [ends[label], y], color=INK, linewidth=0.8, linestyle=(0, (1, 2)), gid="leader")
+        ax.text(1.01, y, text, va="center", color=color, fontsize=NORMAL, weight="bold", transform=across)
+        for at in known[label][-1:]:
+            ax.plot([at + 1, longest + 0.4], [ends[label], y], color=INK, linewidth=0.8, linestyle=":", clip_on=False)
 
 
 def _name_axes(ax: Axes, positions: int, meaning: str) -> None:
     ax.set(xlim=(0.6, positions + 0.4), ylim=(0.0, 1.0))
     ax.set_xticks(range(1, positions + 1), [subscript("x", k) for k in range(1, positions + 1)])
     ax.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", ".25", ".5", ".75", "1"])
-    for y in (0.25, 0.5, 0.75, 1.0):
-        ax.axhline(y, color=INK, linewidth=0.6, alpha=0.3, zorder=0)
     ax.spines["left"].set_visible(False)
     ax.set_xlabel("position in the block", color=INK, fontsize=NORMAL)
     ax.set_ylabel(meaning, color=INK, fontsize=NORMAL)
@@ -133,8 +130,10 @@ def _draw_cut(ax: Axes, positions: int, budget: int, threshold: float) -> None:
     """Draw the threshold, the cut behind the verified prefix, and what lies on either side of it."""
     ax.axhline(threshold, color=ORANGE, linestyle="--", linewidth=1.8, zorder=3)
     ax.text(positions + 0.5, threshold, f"threshold {threshold:g}", va="center", color=ORANGE, fontsize=NORMAL)
-    ax.axvline(budget + 0.5, color=INK, linestyle=":", linewidth=1.4, ymax=1.2, clip_on=False)
-    for left, right, text in ((0, budget, "verified"), (budget, positions, "trimmed")):
-        if right > left:
-            ax.text((left + right + 1) / 2, 1.16, f"{text}: {right - left}", ha="center", va="bottom", color=INK,
-                    fontsize=NORMAL, weight="bold")
+    if 0 < budget < positions:
+        ax.axvline(budget + 0.5, color=INK, linestyle=":", linewidth=1.4, ymax=1.22, clip_on=False)
+    label = {"y": 1.16, "va": "bottom", "color": INK, "fontsize": NORMAL, "weight": "bold"}
+    if budget > 0:
+        ax.text(budget + 0.35, s=f"verified: {budget}", ha="right", **label)
+    if budget < positions:
+        ax.text(budget + 0.65, s=f"trimmed: {positions - budget}", ha="left", **label)

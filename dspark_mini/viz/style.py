@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import struct
 from collections.abc import Sequence
 
@@ -102,7 +103,7 @@ def subscript(letter: str, number: int) -> str:
     return letter + str(number).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
 
 
-def svg(figure: Figure, path: str) -> None:
+def svg(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Save a figure as SVG: texts as outlines, no date and stable ids, so that equal pictures are equal files."""
     with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": "dspark-mini"}):
-        figure.savefig(path, format="svg", facecolor="none", metadata={"Date": None})
+        figure.savefig(path, format="svg", facecolor="none", metadata={"Creator": None, "Date": None})

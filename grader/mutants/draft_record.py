@@ -165,7 +165,7 @@ def stopping_token_included(
     return _record(mode, block, min(_run_above(values, threshold) + 1, max_tokens, len(block)))
 
 
-@wrong("record", "budget_is_confident_prefix", "What has to stay above the threshold is the product of the confidences.")
+@wrong("record", "budget_is_confident_prefix", "The product of the confidences has to reach the threshold.")
 def survival_compared(mode: str, candidates: Any, confidences: Any, threshold: float, max_tokens: int = 8) -> Record:
     block, values = _read(mode, candidates, confidences, threshold, max_tokens)
     survival = list(itertools.accumulate(values, operator.mul))

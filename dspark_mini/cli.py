@@ -1,0 +1,218 @@
+"""The command line: `dspark-mini learn`, `check`, `hint`, `reset`, `grade`, `bundle`, `build`."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress
+from rich.table import Table
+
+from dspark_mini.workspace import UserError, copy_lessons, count_hint, find_lesson, lesson_names, reset_lesson
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None,
+                  help="Build DFlash and DSpark speculative decoding, lesson by lesson.")
+out = Console(highlight=False)
+Folder = Annotated[Path, typer.Option("--folder", help="Your folder with the lessons.")]
+WORK = Path("work")
+STATUS_WORDS = {"pass": "passes", "partial": "in part", "fail": "fails", "error": "error", "timeout": "too slow",
+                "missing": "not started"}
+
+
+def main() -> None:
+    """Run the command line; what the user cannot have is told in one sentence, with exit code 2."""
+    try:
+        app()
+    except UserError as error:
+        Console(stderr=True, highlight=False, soft_wrap=True).print(escape(str(error)))
+        sys.exit(2)
+
+
+@app.command()
+def learn(folder: Folder = WORK, browser: Annotated[bool, typer.Option(help="Open a browser.")] = True) -> None:
+    """Copy the lessons to your folder (never over your work) and open JupyterLab there."""
+    from dspark_mini.lab import open_lab
+
+    for lesson, copied in copy_lessons(folder).items():
+        out.print(f"{folder / lesson}.ipynb: {'copied' if copied else 'yours is kept as it is'}")
+    out.print("Starting JupyterLab …")
+    open_lab(folder, browser, lambda address: out.print(
+        f"JupyterLab answers at\n\n    {address}\n\nPress Ctrl-C here to stop it.", soft_wrap=True))
+
+
+@app.command()
+def check(lesson: Annotated[Optional[str], typer.Argument(help="02, a name, or a notebook; without it, all.")] = None,
+          folder: Folder = WORK) -> None:
+    """Check your notebooks: one table, and the next step."""
+    notebooks = _notebooks(lesson, folder)
+    table = Table("lesson", "task", "function", "status", "points", "first to mend", box=None, pad_edge=False)
+    next_step = ""
+    for notebook in notebooks:
+        for report in _grade_one(notebook).reports:
+            failure = report.first_failure if report.status != "missing" else None
+            table.add_row(notebook.stem, report.task, report.function, STATUS_WORDS[report.status],
+                          f"{report.points}/{report.max_points}", failure.name if failure else "")
+            if not report.passed and not next_step:
+                next_step = f"Next: TODO {report.task} in {notebook}; `dspark-mini hint {report.task}` helps."
+    out.print(table)
+    out.print(f"\n{next_step or 'All tasks pass.'}", soft_wrap=True)
+
+
+@app.command()
+def hint(task: Annotated[str, typer.Argument(help="A task, such as 2.1.")], folder: Folder = WORK) -> None:
+    """Show the next hint for a task: the property, a line of attack, then pseudo-code."""
+    found = _grader().checks.TASKS.get(task)
+    if found is None:
+        raise UserError(f"There is no task {task!r}; the tasks are {', '.join(_grader().checks.TASKS)}.")
+    report = _report_of(found, folder)
+    if report is not None and report.passed:
+        out.print(f"Task {task} passes. The reference, to compare with yours:\n")
+        out.print(escape(report.reference), soft_wrap=True)
+        return
+    number = min(count_hint(task, folder), len(found.hints))
+    if number == 1 and report is not None and report.status != "missing":
+        out.print(escape(str(report)) + "\n", soft_wrap=True)
+    out.print(f"Hint {number} of {len(found.hints)} for task {task}, {found.function}:\n\n{escape(found.hints[number - 1])}")
+
+
+@app.command()
+def reset(lesson: Annotated[str, typer.Argument(help="02, or a lesson's name.")], folder: Folder = WORK) -> None:
+    """Start a lesson afresh; the old notebook is kept aside."""
+    name = find_lesson(lesson)
+    kept = reset_lesson(name, folder)
+    out.print(f"{folder / name}.ipynb is a fresh copy." + (f" Your old one is {kept}." if kept else ""), soft_wrap=True)
+
+
+@app.command()
+def grade(
+    paths: Annotated[list[Path], typer.Argument(help="Notebooks, .py files, or folders of them.")],
+    json_file: Annotated[Optional[Path], typer.Option("--json", help="Write all results to this file.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Submissions at a time.")] = os.cpu_count() or 1,
+    unsafe_no_sandbox: Annotated[bool, typer.Option(
+        "--unsafe-no-sandbox", help="Run the code with your own rights: for code that you trust.")] = False,
+) -> None:
+    """Grade submissions: a table, and with --json every property of every task."""
+    if not unsafe_no_sandbox:
+        raise UserError("Submissions run with your own rights, without a sandbox: add --unsafe-no-sandbox to grade "
+                        "code that you trust.")
+    grader = _grader()
+    try:
+        sources = grader.submissions.find_submissions(paths)
+        if json_file is not None:
+            _refuse_bad_target(json_file, [source.path for source in sources])
+        if len(sources) == 1 and not paths[0].is_dir():
+            grader.submissions.read_submission(sources[0])
+    except grader.submissions.BadRequest as error:
+        raise UserError(str(error)) from None
+    except grader.submissions.Unreadable as error:
+        raise UserError(f"{paths[0]} cannot be graded. {error}") from None
+    results = _grade_with_progress(sources, jobs)
+    if json_file is not None:
+        _write_whole(json_file, json.dumps([result.to_json() for result in results], indent=1, ensure_ascii=False) + "\n")
+    out.print(_result_table(results))
+    not_graded = sum(result.status == "unreadable" for result in results)
+    out.print(f"\n{len(results)} submissions, {not_graded} of them not readable.")
+    raise typer.Exit(1 if not_graded else 0)
+
+
+@app.command()
+def bundle(target: Annotated[Path, typer.Argument(help="The zip file to write.")] = Path("dspark-mini-lessons.zip")
+           ) -> None:
+    """Write the learner's zip: lessons and kit, without solutions and hidden tests."""
+    _grader("bundle").bundle.write_bundle(target)
+    out.print(f"{target} is ready to be handed out.", soft_wrap=True)
+
+
+@app.command()
+def build(check: Annotated[bool, typer.Option("--check", help="Write nothing; fail on any difference.")] = False) -> None:
+    """Derive the notebooks from solutions/."""
+    builder = _grader("build").build
+    try:
+        changed = builder.build(check=check)
+    except builder.BuildError as error:
+        out.print(escape(str(error)), soft_wrap=True)
+        raise typer.Exit(1) from None
+    for file in changed:
+        out.print(f"{'out of date' if check else 'written'}: {file.path}", soft_wrap=True)
+    if not changed:
+        out.print("Every notebook is up to date.")
+    raise typer.Exit(1 if check and changed else 0)
+
+
+def _grader(part: str = "grading") -> Any:
+    """Import the instructor's side, which stands beside this package and is not part of the wheel."""
+    if importlib.util.find_spec("grader") is None or importlib.util.find_spec(f"grader.{part}") is None:
+        raise UserError(f"grader/{part}.py is not here; this command needs the repository, installed with `pip install -e`.")
+    importlib.import_module(f"grader.{part}")
+    return importlib.import_module("grader")
+
+
+def _notebooks(lesson: str | None, folder: Path) -> list[Path]:
+    """List the learner's notebooks that are meant."""
+    if lesson is not None and lesson.endswith(".ipynb") and Path(lesson).is_file():
+        return [Path(lesson)]
+    names = lesson_names() if lesson is None else [find_lesson(lesson)]
+    found = [path for name in names if (path := folder / f"{name}.ipynb").is_file()]
+    if not found:
+        raise UserError(f"There is no lesson in {folder} yet; `dspark-mini learn` copies them there.")
+    return found
+
+
+def _grade_one(notebook: Path) -> Any:
+    grading = _grader().grading
+    with _grader().process.child_library() as library:
+        result = grading.grade(_grader().submissions.Source(str(notebook), notebook), library)
+    if result.reason:
+        raise UserError(f"{notebook} cannot be checked. {result.reason}")
+    return result
+
+
+def _report_of(task: Any, folder: Path) -> Any:
+    """Check the learner's own notebook for one task, where there is one."""
+    notebook = folder / f"{task.lesson}.ipynb"
+    if not notebook.is_file():
+        return None
+    return next((report for report in _grade_one(notebook).reports if report.task == task.id), None)
+
+
+def _grade_with_progress(sources: list[Any], jobs: int) -> list[Any]:
+    grader = _grader()
+    with Progress(console=Console(stderr=True), transient=True) as progress, grader.process.child_library() as library:
+        bar = progress.add_task("grading", total=len(sources))
+        return list(grader.grading.grade_all(sources, library, jobs, lambda result: progress.advance(bar)))
+
+
+def _result_table(results: list[Any]) -> Table:
+    table = Table("submission", "lesson", "score", "status", "first to mend", box=None, pad_edge=False)
+    for result in results:
+        failed = next((r for r in result.reports if not r.passed and r.status != "missing"), None)
+        first = f"{failed.task} {failed.first_failure.name}" if failed else ""
+        table.add_row(escape(result.submission), result.lesson or "–", f"{result.score}/{result.max_score}", result.status,
+                      escape(result.reason or first))
+    return table
+
+
+def _refuse_bad_target(target: Path, submissions: list[Path]) -> None:
+    if not target.parent.is_dir():
+        raise UserError(f"The results cannot be written to {target}, because there is no folder {target.parent}.")
+    if target.is_dir() or any(target.exists() and target.samefile(path) for path in submissions if path.exists()):
+        raise UserError(f"The results cannot be written to {target}, because it is a folder or one of the submissions.")
+
+
+def _write_whole(target: Path, text: str) -> None:
+    """Write a file so that it is never seen half-written."""
+    temporary = target.with_name(target.name + ".part")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(target)
+
+
+if __name__ == "__main__":
+    main()

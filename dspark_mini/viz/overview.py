@@ -1,0 +1,108 @@
+"""The picture that opens the README: one round of speculative decoding, from the anchor to the new tokens."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dspark_mini.confidence import choose_confident_prefix
+from dspark_mini.drafting import dspark_markov_candidates
+from dspark_mini.viz.style import BLUE, GREEN, INK, ORANGE, arrow, box, canvas, svg
+
+WORDS = ["to", "be", "or", "not", "see", "that", "it"]  # token ids 0 to 6
+ANCHOR = 0
+FOLLOWERS = [1, 2, 3, 0, 5, 6, 0]  # what the Markov head expects after each token
+CONFIDENCES = [0.97, 0.94, 0.91, 0.86, 0.62, 0.38, 0.29]
+THRESHOLD = 0.5
+TARGET = [1, 2, 3, 0, 1]  # what the target says behind the anchor and behind each of the draft's tokens
+
+DRAFT, TRIM, VERIFY, COMMIT = 225.0, 135.0, 95.0, 38.0  # heights of the four rows, in pixels
+LEFT, STEP = 217.0, 88.0  # the anchor's column, and from one column to the next
+BAR = 38.0  # the height of a confidence of 1
+
+
+def readme_picture(path: str | os.PathLike[str], dark: bool = False) -> None:
+    """Write the picture at the top of the README as SVG, 900 by 262 pixels, with a transparent page.
+
+    The tokens and the cut in it come from dspark_markov_candidates and choose_confident_prefix.
+
+    Args:
+        path: the file to write.
+        dark: True for a page that is black.
+    """
+    logits = np.zeros((len(CONFIDENCES), len(WORDS)))  # (γ, V)
+    logits[4, WORDS.index("see")] = 3.0  # here the drafter is wrong, and surer than its Markov head is
+    bias = dict(enumerate(2.0 * np.eye(len(WORDS))[FOLLOWERS]))
+    draft = dspark_markov_candidates(logits, ANCHOR, bias)
+    budget = choose_confident_prefix(CONFIDENCES, THRESHOLD)
+    agrees = [ours == theirs for ours, theirs in zip(draft[:budget], TARGET)]
+    accepted = [*agrees, False].index(False)
+
+    figure = Figure(figsize=(900 / 96, 262 / 96))
+    ax = canvas(figure, 0, 900, 0, 262)
+    strong, soft = ("#e6edf3", "#9198a1") if dark else ("#1f2328", "#59636e")
+    _name_rows(ax, strong, soft)
+    _draw_draft(ax, [WORDS[token] for token in draft], soft)
+    _draw_trim(ax, budget, soft)
+    _draw_verdict(ax, agrees[: accepted + 1], soft)
+    _draw_commit(ax, [WORDS[token] for token in TARGET[: accepted + 1]], soft)
+    svg(figure, path)
+
+
+def _column(k: int) -> float:
+    return LEFT + STEP * k
+
+
+def _name_rows(ax: Axes, strong: str, soft: str) -> None:
+    rows = [
+        (DRAFT, "Draft", "a block in one forward"),
+        (TRIM + 22, "Trim", "by confidence"),
+        (VERIFY, "Verify", "in one target forward"),
+        (COMMIT, "Commit", "as plain decoding would"),
+    ]
+    for y, name, meaning in rows:
+        ax.text(14, y + 9, name, ha="left", va="center", color=strong, fontsize=10.5, weight="bold")
+        ax.text(14, y - 9, meaning, ha="left", va="center", color=soft, fontsize=9)
+
+
+def _draw_draft(ax: Axes, words: list[str], soft: str) -> None:
+    box(ax, _column(0), DRAFT, 68, 32, WORDS[ANCHOR], fill=INK, ink="white", radius=6)
+    ax.text(_column(0), DRAFT - 28, "anchor", ha="center", va="center", color=soft, fontsize=9)
+    for k, word in enumerate(words, start=1):
+        arrow(ax, (_column(k - 1) + 36, DRAFT), (_column(k) - 35, DRAFT), color=ORANGE)
+        box(ax, _column(k), DRAFT, 68, 32, word, fill=BLUE, edge=BLUE, ink="white", radius=6)
+
+
+def _draw_trim(ax: Axes, budget: int, soft: str) -> None:
+    line = TRIM + BAR * THRESHOLD
+    for k, value in enumerate(CONFIDENCES, start=1):
+        color, hatch = (BLUE, "") if k <= budget else (soft, "/////")
+        ax.bar(_column(k), BAR * value, 34, TRIM, facecolor=color if not hatch else "none", edgecolor=color, hatch=hatch)
+        y = TRIM + BAR * value + 3
+        y = line + 3 if y - 2 < line < y + 12 else y
+        ax.text(_column(k), y, f"{value:.2f}"[1:], ha="center", va="bottom", color=soft, fontsize=9)
+    ax.plot([_column(1) - 34, _column(7) + 34], [line, line], color=ORANGE, linestyle="--", linewidth=1.3)
+    ax.text(_column(1) - 40, line, f"threshold {THRESHOLD:g}", ha="right", va="center", color=soft, fontsize=9)
+
+
+def _draw_verdict(ax: Axes, agrees: list[bool], soft: str) -> None:
+    last = _column(len(agrees))
+    box(ax, (_column(0) + last) / 2, VERIFY, last - _column(0) + 68, 30, fill=GREEN, edge=GREEN, radius=6)
+    ax.text(_column(0), VERIFY, "target", ha="center", va="center_baseline", color="white", fontsize=9.5, zorder=4)
+    for k, agreed in enumerate(agrees, start=1):
+        arrow(ax, (_column(k), TRIM - 3), (_column(k), VERIFY + 16), color=soft)
+        arrow(ax, (_column(k), VERIFY - 16), (_column(k), COMMIT + 18), color=soft)
+        ax.text(_column(k), VERIFY, "✓" if agreed else "✗", ha="center", va="center", color="white", fontsize=13, zorder=4)
+    ax.text(last + 52, VERIFY, "the doubtful tail\ncosts the target nothing", va="center", color=soft, fontsize=9)
+
+
+def _draw_commit(ax: Axes, words: list[str], soft: str) -> None:
+    for k, word in enumerate(words, start=1):
+        own = k == len(words)  # the last one is the target's own
+        box(ax, _column(k), COMMIT, 68, 32, word, fill=GREEN if own else BLUE, edge=GREEN if own else BLUE,
+            ink="white", radius=6)
+    note = f"{len(words) - 1} accepted + 1 of the target's\n= {len(words)} tokens in one round"
+    ax.text(_column(len(words)) + 52, COMMIT, note, va="center", color=soft, fontsize=9)
