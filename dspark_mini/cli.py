@@ -53,12 +53,12 @@ def check(lesson: Annotated[Optional[str], typer.Argument(help="02, a name, or a
           folder: Folder = WORK) -> None:
     """Check your notebooks: one table, and the next step."""
     notebooks = _notebooks(lesson, folder)
-    table = Table("lesson", "task", "function", "status", "points", "first to mend", box=None, pad_edge=False)
+    table = Table("task", "function", "status", "points", "first to mend", box=None, pad_edge=False)
     next_step = ""
     for notebook in notebooks:
         for report in _grade_one(notebook).reports:
             failure = report.first_failure if report.status != "missing" else None
-            table.add_row(notebook.stem, report.task, report.function, STATUS_WORDS[report.status],
+            table.add_row(report.task, report.function, STATUS_WORDS[report.status],
                           f"{report.points}/{report.max_points}", failure.name if failure else "")
             if not report.passed and not next_step:
                 next_step = f"Next: TODO {report.task} in {notebook}; `dspark-mini hint {report.task}` helps."
@@ -74,7 +74,7 @@ def hint(task: Annotated[str, typer.Argument(help="A task, such as 2.1.")], fold
         raise UserError(f"There is no task {task!r}; the tasks are {', '.join(_grader().checks.TASKS)}.")
     report = _report_of(found, folder)
     if report is not None and report.passed:
-        out.print(f"Task {task} passes. The reference, to compare with yours:\n")
+        out.print(f"Task {task} passes." + (" The reference, to compare with yours:\n" if report.reference else ""))
         out.print(escape(report.reference), soft_wrap=True)
         return
     number = min(count_hint(task, folder), len(found.hints))
@@ -119,7 +119,8 @@ def grade(
         _write_whole(json_file, json.dumps([result.to_json() for result in results], indent=1, ensure_ascii=False) + "\n")
     out.print(_result_table(results))
     not_graded = sum(result.status == "unreadable" for result in results)
-    out.print(f"\n{len(results)} submissions, {not_graded} of them not readable.")
+    count = "1 submission" if len(results) == 1 else f"{len(results)} submissions"
+    out.print(f"\n{count} graded." if not not_graded else f"\n{count}, of which {not_graded} could not be read.")
     raise typer.Exit(1 if not_graded else 0)
 
 

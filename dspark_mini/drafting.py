@@ -67,8 +67,8 @@ def dspark_markov_candidates(
     logits = logit_rows("block_logits", block_logits)  # (γ, V)
     previous = token_id("anchor_token", anchor_token)
     biases = bias_mapping("markov_bias", markov_bias)
+    tokens: list[int] = []
     ### BEGIN SOLUTION
-    tokens = []
     for corrected in logits:  # (V,)
         bias = biases.get(previous)
         if bias is not None:

@@ -17,7 +17,7 @@ import hashlib
 import inspect
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,6 +107,11 @@ def stubbed(solution: str, task: Task) -> str:
     return REGION.sub(lambda m: f"{m[1]}{STUB_COMMENT}\n{_raise_line(m[1], task)}", solution)
 
 
+def solved_for_nbgrader(solution: str, task: Task) -> str:
+    """Let the stub's last line stand behind the solution, where nbgrader leaves it when it cuts the solution out."""
+    return REGION.sub(lambda m: m[0] + _raise_line(m[1], task), solution)
+
+
 def solution_lines(solution: str) -> int:
     """Count the lines that the learner has to write: code of the solution region, comments left out."""
     region = REGION.search(solution)
@@ -171,8 +176,7 @@ def _notebook_cell(cell: Cell, for_nbgrader: bool) -> Any:
         return new_markdown_cell(cell.source, id=name, metadata={"lang": "en"})
     source = cell.source
     if cell.task and cell.role == "task":
-        added = REGION.sub(lambda m: m[0] + _raise_line(m[1], cell.task), source + "\n")  # type: ignore[arg-type]
-        source = added if for_nbgrader else stubbed(source + "\n", cell.task)
+        source = solved_for_nbgrader(source + "\n", cell.task) if for_nbgrader else stubbed(source + "\n", cell.task)
     if cell.role == "check" and for_nbgrader:
         source = HIDDEN_TESTS + source
     metadata: dict[str, Any] = {"dspark": {"role": cell.role} | ({"task": cell.task.id} if cell.task else {})}
@@ -221,7 +225,7 @@ def _check_needs(lesson: str, cells: list[Cell]) -> None:
 
 
 def _check_stubs(cells: list[Cell], tasks: list[Task]) -> None:
-    namespace = _run(cells, lambda cell: stubbed(cell.source + "\n", cell.task) if cell.role == "task" else cell.source)
+    namespace = _run(cells, stubbed)
     for task in tasks:
         report = task.check(namespace[task.function])
         if report.status != "missing":
@@ -229,17 +233,18 @@ def _check_stubs(cells: list[Cell], tasks: list[Task]) -> None:
 
 
 def _check_solutions(cells: list[Cell], tasks: list[Task]) -> None:
-    namespace = _run(cells, lambda cell: cell.source)
+    namespace = _run(cells, solved_for_nbgrader)
     for task in tasks:
         report = task.check(namespace[task.function])
         if not report.passed:
             raise BuildError(f"The solved lesson fails its own check. {report}")
 
 
-def _run(cells: list[Cell], source_of: Any) -> dict[str, Any]:
-    """Run the cells that define something, setup and tasks, in one namespace."""
+def _run(cells: list[Cell], version: Callable[[str, Task], str]) -> dict[str, Any]:
+    """Run the cells that define something, setup and tasks, in one namespace; the tasks in the version given."""
     namespace: dict[str, Any] = {"__name__": "lesson"}
     for cell in cells:
         if cell.role in ("setup", "task", "given"):
-            exec(compile(source_of(cell), f"cell {cell.role}", "exec"), namespace)
+            source = version(cell.source + "\n", cell.task) if cell.task and cell.role == "task" else cell.source
+            exec(compile(source, f"cell {cell.role}", "exec"), namespace)
     return namespace

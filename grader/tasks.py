@@ -47,6 +47,12 @@ class Task:
         return function
 
     @property
+    def reference_source(self) -> str:
+        """The source of the reference, or nothing where it has been cut out of a learner's bundle."""
+        source = inspect.getsource(self.reference)
+        return source if "### BEGIN SOLUTION" in source else ""
+
+    @property
     def live_properties(self) -> tuple[Property, ...]:
         """The properties that have a case to try; where hidden tests are cut out, some have none left."""
         return tuple(p for p in self.properties if p.judge != Values())
@@ -65,8 +71,8 @@ class Task:
             results = tuple(self._results(session))
         except NotStarted:
             return self.failed(MISSING, f"TODO {self.id} is not started: {self.todo}")
-        reference = inspect.getsource(self.reference) if all(r.passed for r in results) else ""
-        return Report(self.id, self.function, _status(results, session), results, reference)
+        status = _status(results, session)
+        return Report(self.id, self.function, status, results, self.reference_source if status == PASS else "")
 
     def failed(self, status: str, why: str) -> Report:
         """Report a task that could not be checked at all, with the reason in every property."""

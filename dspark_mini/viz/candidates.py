@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from dspark_mini.inputs import logit_rows, token_id, whole_numbers
 from dspark_mini.viz.style import (
     INK,
-    LARGE,
     NORMAL,
     ORANGE,
     SMALL,
@@ -23,10 +22,13 @@ from dspark_mini.viz.style import (
     Picture,
     box,
     cells,
+    head,
     hide_frame,
+    one_line,
     picture,
     plot_axes,
     subscript,
+    write,
 )
 
 MOST_TOKENS = 16  # a larger vocabulary is shown by its likeliest tokens
@@ -64,15 +66,15 @@ def candidate_grid(
         raise ValueError(f"words has {len(words)} entries, but the vocabulary has {vocabulary} tokens.")
     first = None if anchor is None else token_id("anchor", anchor)
     shown = _shown_tokens(panels, first)
-    names = [str(token) if words is None else words[token] for token in range(vocabulary)]
+    names = [str(token) if words is None else one_line(words[token]) for token in range(vocabulary)]
     start = int(first is None)  # the anchor has a column of its own, 0
     columns = sum(len(panel.tokens) + 1.2 - start for panel in panels)
-    cell = min(0.46, 7.4 / columns, 6.0 / len(shown))  # inches
+    cell = min(0.46, 7.3 / columns, 6.0 / len(shown))  # inches
     figure = picture(cell * columns + 0.3 * len(panels) + 0.7, cell * len(shown) + 1.0)
-    for index, (ax, panel) in enumerate(zip(plot_axes(figure, len(panels)), panels)):
+    for index, (ax, panel) in enumerate(zip(plot_axes(figure, len(panels)), panels, strict=True)):
         _draw_probabilities(ax, panel, shown, with_numbers=cell > 0.34)
         _draw_chain(ax, panel, shown, first, STROKES[index % 4][1] if len(panels) > 1 else "-", cell > 0.34)
-        _name_axes(ax, panel, shown, names, start)
+        _name_axes(ax, panel, shown, names, start, cell)
     return figure
 
 
@@ -115,8 +117,9 @@ def _draw_probabilities(ax: Axes, panel: Panel, shown: list[int], with_numbers: 
             points.append((float(k), float(y)))
             colors.append(SHADE(row[token]))
             if with_numbers and token != panel.tokens[k - 1]:
-                text = ax.text(k, y, _short(row[token]), ha="center", va="center_baseline", fontsize=SMALL, zorder=2.5,
-                               color="white" if row[token] > 0.6 else "black")
+                ink = "white" if row[token] > 0.6 else "black"
+                text = write(ax, k, y, _short(row[token]), size=SMALL, color=ink, va="center_baseline")
+                text.set_zorder(2.5)  # below the chain's nodes, above its line
                 text.set_path_effects([withStroke(linewidth=3, foreground=SHADE(row[token]))])
     cells(ax, points, colors, "probabilities")
 
@@ -125,7 +128,7 @@ def _draw_chain(ax: Axes, panel: Panel, shown: list[int], anchor: int | None, li
     ys = [float(shown.index(token)) for token in panel.tokens]
     xs = list(range(1, len(ys) + 1))
     corner = 0.36 if line == "-" else 0.1  # discs on a solid line, squares on any other
-    for k, y in zip(xs, ys):
+    for k, y in zip(xs, ys, strict=True):
         number = _short(panel.probabilities[k - 1, panel.tokens[k - 1]]) if with_numbers else ""
         box(ax, k, y, 0.72, 0.72, number, fill=ORANGE, edge="white", ink="white", size=SMALL, radius=corner)
     if anchor is not None:
@@ -135,15 +138,16 @@ def _draw_chain(ax: Axes, panel: Panel, shown: list[int], anchor: int | None, li
     ax.plot(xs, ys, label=panel.label, color=ORANGE, linestyle=line, linewidth=2.2)
 
 
-def _name_axes(ax: Axes, panel: Panel, shown: list[int], names: list[str], first: int) -> None:
-    positions = range(first, len(panel.tokens) + 1)
+def _name_axes(ax: Axes, panel: Panel, shown: list[int], names: list[str], first: int, cell: float) -> None:
+    positions = range(first, len(panel.tokens) + 1, 1 + int(0.28 / cell))
+    letters = int(cell * (len(panel.tokens) + 1) / 0.078)  # that fit below the panel
     ax.set(xlim=(first - 0.6, len(panel.tokens) + 0.6), ylim=(len(shown) - 0.4, -0.6), aspect="equal")
-    ax.set_title(panel.label, color=INK, fontsize=LARGE, weight="bold")
+    head(ax, panel.label, pad=6)
     ax.tick_params(labeltop=True, labelbottom=False)
     ax.set_xticks(positions, [subscript("x", k) for k in positions])
-    ax.set_yticks(range(len(shown)), [names[token] for token in shown])
-    draft = fill(" ".join(names[token] for token in panel.tokens), max(12, 7 * len(positions)))
-    ax.set_xlabel(draft, color=INK, fontsize=NORMAL, labelpad=6)
+    ax.set_yticks(range(len(shown)), [names[token] for token in shown], parse_math=False)
+    draft = fill(" ".join(names[token] for token in panel.tokens), max(8, letters))
+    ax.set_xlabel(draft, color=INK, fontsize=NORMAL, labelpad=6, parse_math=False)
     hide_frame(ax)
 
 

@@ -12,15 +12,17 @@ from dspark_mini.inputs import unit_number, unit_numbers, whole_number
 from dspark_mini.viz.style import (
     BLUE,
     INK,
-    LARGE,
     NORMAL,
     ORANGE,
     SMALL,
     STROKES,
     Picture,
+    head,
+    one_line,
     picture,
     plot_axes,
     subscript,
+    write,
 )
 
 
@@ -47,14 +49,16 @@ def acceptance_decay(curves: Mapping[str, ArrayLike], title: str | None = None) 
     ax.hlines([0.25, 0.5, 0.75, 1.0], 0.6, longest + 0.4, color=INK, linewidth=0.6, alpha=0.3, zorder=0)
     _name_curves(ax, rates, longest)
     _name_axes(ax, longest, "accepted, given that all before it were")
-    if title is not None:
-        ax.set_title(title, color=INK, fontsize=LARGE, weight="bold", pad=12)
+    head(ax, title)
     return figure
 
 
 def _rates(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """Check rates, with nan for the unknown ones."""
-    rates = np.array(values, dtype=np.float64)
+    try:
+        rates = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a flat list of numbers, not {values!r}.") from None
     if rates.ndim != 1 or rates.size == 0:
         raise ValueError(f"{name} must be a flat list with at least one rate, not an array of shape {rates.shape}.")
     unit_numbers(name, np.where(np.isnan(rates), 0.0, rates))
@@ -63,7 +67,6 @@ def _rates(name: str, values: ArrayLike) -> NDArray[np.float64]:
 
 def _name_curves(ax: Axes, rates: Mapping[str, NDArray[np.float64]], longest: int) -> None:
     """Write each curve's label to the right of the plot, at the height of its last known rate, labels kept apart."""
-    across = ax.get_yaxis_transform()  # x as a share of the width
     known = {label: np.flatnonzero(~np.isnan(values)) for label, values in rates.items()}
     ends = {label: float(rates[label][at[-1]]) if at.size else 0.0 for label, at in known.items()}
     y = -0.05
@@ -71,7 +74,7 @@ def _name_curves(ax: Axes, rates: Mapping[str, NDArray[np.float64]], longest: in
         y = max(ends[label], y + 0.08)
         color = STROKES[list(rates).index(label) % len(STROKES)][0]
         text = label if known[label].size else f"{label} (no data)"
-        ax.text(1.01, y, text, va="center", color=color, fontsize=NORMAL, weight="bold", transform=across)
+        write(ax, 1.01, y, text, color=color, bold=True, ha="left").set_transform(ax.get_yaxis_transform())
         for at in known[label][-1:]:
             ax.plot([at + 1, longest + 0.4], [ends[label], y], color=INK, linewidth=0.8, linestyle=":", clip_on=False)
 
@@ -108,8 +111,8 @@ def confidence_budget(
     ax = plot_axes(figure)[0]
     _name_axes(ax, values.size, "confidence")
     if tokens is not None:
-        names = [f"{subscript('x', k)}\n{token}" for k, token in enumerate(tokens, start=1)]
-        ax.set_xticks(range(1, values.size + 1), names)
+        names = [f"{subscript('x', k)}\n{one_line(token)}" for k, token in enumerate(tokens, start=1)]
+        ax.set_xticks(range(1, values.size + 1), names, parse_math=False)
     _draw_bars(ax, values, budget, threshold)
     _draw_cut(ax, values.size, budget, threshold)
     return figure
@@ -123,17 +126,16 @@ def _draw_bars(ax: Axes, values: NDArray[np.float64], budget: int, threshold: fl
         y = value + 0.03
         if y - 0.02 < threshold < y + 0.08:  # the number would lie on the threshold line
             y = threshold + 0.03
-        ax.text(k, y, f"{value:.2f}".removeprefix("0"), ha="center", va="bottom", color=INK, fontsize=SMALL)
+        write(ax, k, y, f"{value:.2f}".removeprefix("0"), size=SMALL, va="bottom")
 
 
 def _draw_cut(ax: Axes, positions: int, budget: int, threshold: float) -> None:
     """Draw the threshold, the cut behind the verified prefix, and what lies on either side of it."""
     ax.axhline(threshold, color=ORANGE, linestyle="--", linewidth=1.8, zorder=3)
-    ax.text(positions + 0.5, threshold, f"threshold {threshold:g}", va="center", color=ORANGE, fontsize=NORMAL)
+    write(ax, positions + 0.5, threshold, f"threshold {threshold:g}", color=ORANGE, ha="left")
     if 0 < budget < positions:
         ax.axvline(budget + 0.5, color=INK, linestyle=":", linewidth=1.4, ymax=1.22, clip_on=False)
-    label = {"y": 1.16, "va": "bottom", "color": INK, "fontsize": NORMAL, "weight": "bold"}
     if budget > 0:
-        ax.text(budget + 0.35, s=f"verified: {budget}", ha="right", **label)
+        write(ax, budget + 0.35, 1.16, f"verified: {budget}", bold=True, ha="right", va="bottom")
     if budget < positions:
-        ax.text(budget + 0.65, s=f"trimmed: {positions - budget}", ha="left", **label)
+        write(ax, budget + 0.65, 1.16, f"trimmed: {positions - budget}", bold=True, ha="left", va="bottom")

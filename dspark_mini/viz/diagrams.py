@@ -10,7 +10,6 @@ from dspark_mini.viz.style import (
     GREEN,
     INK,
     LARGE,
-    NORMAL,
     ORANGE,
     SMALL,
     Picture,
@@ -19,6 +18,7 @@ from dspark_mini.viz.style import (
     canvas,
     picture,
     subscript,
+    write,
 )
 
 INPUT, FORWARD, DRAFT = 0.0, 1.15, 2.3  # heights of the three rows
@@ -38,14 +38,13 @@ def who_depends_on_what(block_size: int = 4) -> Picture:
     gamma = whole_number("block_size", block_size, low=2, high=5)
     width = max(gamma, 3) + 1.0  # of a panel
     total = 3 * width + 2 * GAP
-    inch = min(0.6, 9.0 / (total + 1.6))
+    inch = min(0.6, 8.8 / (total + 1.6))
     figure = picture(inch * (total + 1.6), inch * 5.6)
     ax = canvas(figure, -1.6, total, -1.85, 3.75)
     for y, name in ((INPUT, "input"), (FORWARD, "drafter"), (DRAFT, "draft")):
-        ax.text(-0.35, y, name, ha="right", va="center", color=INK, fontsize=SMALL)
+        write(ax, -0.35, y, name, size=SMALL, ha="right")
     for number, draw in enumerate((_autoregressive, _dflash, _dspark)):
-        middle = number * (width + GAP) + width / 2
-        draw(ax, middle, gamma)
+        draw(ax, number * (width + GAP) + width / 2, gamma)
     return figure
 
 
@@ -106,7 +105,6 @@ def _drafted(ax: Axes, x: float, k: int) -> None:
 
 
 def _caption(ax: Axes, middle: float, title: str, cost: str, reason: str) -> None:
-    text = {"ha": "center", "va": "center", "color": INK}
-    ax.text(middle, 3.35, title, fontsize=LARGE, weight="bold", **text)
-    ax.text(middle, -0.95, cost, fontsize=NORMAL, weight="bold", **text)
-    ax.text(middle, -1.45, reason, fontsize=SMALL, **text)
+    write(ax, middle, 3.35, title, size=LARGE, bold=True)
+    write(ax, middle, -0.95, cost, bold=True)
+    write(ax, middle, -1.45, reason, size=SMALL)

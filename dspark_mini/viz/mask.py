@@ -12,16 +12,17 @@ from dspark_mini.viz.style import (
     BLUE,
     FAINT,
     INK,
-    LARGE,
     NORMAL,
     ORANGE,
     SMALL,
     Picture,
     box,
     cells,
+    head,
     hide_frame,
     picture,
     plot_axes,
+    write,
 )
 
 
@@ -51,7 +52,7 @@ def mask_picture(
     blocks = max(1, len(marked))
     length = whole_number("block_length", max(1, rows // blocks) if block_length is None else block_length, low=1)
     if marked and blocks * length != rows:
-        raise ValueError(f"mask has {rows} rows, but {blocks} anchors and a block_length of {length} need another number.")
+        raise ValueError(f"mask has {rows} rows, but {blocks} anchors by block_length {length} are {blocks * length}.")
     xs = [_shifted(c, context, length) for c in range(columns)]
     ys = [_shifted(r, 0, length) for r in range(rows)]
     side = min(0.28, 7.4 / (xs[-1] + 1), 6.0 / (ys[-1] + 1))  # inches a cell
@@ -65,13 +66,15 @@ def mask_picture(
     _draw_borders(ax, xs, ys, context, length)
     _name_cells(ax, xs, ys, context, length, side)
     _explain(figure, with_anchors=bool(marked))
-    if title is not None:
-        ax.set_title(title, color=INK, fontsize=LARGE, weight="bold", pad=22)
+    head(ax, title, pad=22)
     return figure
 
 
 def _boolean_matrix(mask: ArrayLike) -> NDArray[np.bool_]:
-    values = np.asarray(mask)
+    try:
+        values = np.asarray(mask)
+    except ValueError:
+        raise ValueError("mask must be a matrix, but its rows have different lengths.") from None
     if values.ndim != 2 or 0 in values.shape:
         raise ValueError(f"mask must be a matrix of booleans with at least one cell, not of shape {values.shape}.")
     if not np.isin(values, (0, 1)).all():
@@ -88,13 +91,12 @@ def _shifted(index: int, context: int, length: int) -> float:
 
 def _draw_borders(ax: Axes, xs: list[float], ys: list[float], context: int, length: int) -> None:
     """Draw a line between the context and the blocks, and one between any two blocks."""
-    lines = {"color": INK, "linewidth": 0.9, "clip_on": False}
-    for column in range(context + length, len(xs), length):
-        ax.plot([xs[column] - 0.75] * 2, [-0.7, ys[-1] + 0.7], **lines)
+    right, low = xs[-1] + 0.7, ys[-1] + 0.7
+    columns = [xs[column] - 0.75 for column in range(context + length, len(xs), length)]
+    ax.vlines(columns, -0.7, low, color=INK, linewidth=0.9)
     if 0 < context < len(xs):
-        ax.plot([xs[context] - 0.75] * 2, [-0.7, ys[-1] + 0.7], **{**lines, "linewidth": 2.0})
-    for row in range(length, len(ys), length):
-        ax.plot([-0.7, xs[-1] + 0.7], [ys[row] - 0.75] * 2, **lines)
+        ax.vlines(xs[context] - 0.75, -0.7, low, color=INK, linewidth=2.0)
+    ax.hlines([ys[row] - 0.75 for row in range(length, len(ys), length)], -0.7, right, color=INK, linewidth=0.9)
 
 
 def _name_cells(ax: Axes, xs: list[float], ys: list[float], context: int, length: int, side: float) -> None:
@@ -104,10 +106,12 @@ def _name_cells(ax: Axes, xs: list[float], ys: list[float], context: int, length
     step = next((n for n in (1, 2, 5, 10) if n * side >= 0.2), 20)
     ax.set_xticks(range(0, context, step), [str(n) for n in range(0, context, step)])
     groups = _groups(xs[context:], length)
+    if len(groups) > 1 and length * side < 0.62:  # inches: too narrow for a name each
+        groups = [((xs[context] + xs[-1]) / 2, "blocks")]
     if context:
-        ax.text((context - 1) / 2, -1.0, "context", ha="center", va="bottom", color=INK, fontsize=SMALL)
-    for x, name in groups if length * side >= 0.62 else [((xs[context] + xs[-1]) / 2, "blocks")] if groups else []:
-        ax.text(x, -1.0, name, ha="center", va="bottom", color=INK, fontsize=SMALL)
+        write(ax, (context - 1) / 2, -1.0, "context", size=SMALL, va="bottom")
+    for x, name in groups:
+        write(ax, x, -1.0, name, size=SMALL, va="bottom")
     groups = _groups(ys, length)[:: 1 + int(0.16 / (length * side))]
     ax.set_yticks([y for y, _ in groups], [name for _, name in groups])
     hide_frame(ax)

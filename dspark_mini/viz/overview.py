@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from dspark_mini.confidence import choose_confident_prefix
 from dspark_mini.drafting import dspark_markov_candidates
-from dspark_mini.viz.style import BLUE, GREEN, INK, ORANGE, arrow, box, canvas, svg
+from dspark_mini.viz.style import BLUE, GREEN, INK, ORANGE, arrow, box, canvas, svg, write
 
 WORDS = ["to", "be", "or", "not", "see", "that", "it"]  # token ids 0 to 6
 ANCHOR = 0
@@ -38,7 +38,7 @@ def readme_picture(path: str | os.PathLike[str], dark: bool = False) -> None:
     bias = dict(enumerate(2.0 * np.eye(len(WORDS))[FOLLOWERS]))
     draft = dspark_markov_candidates(logits, ANCHOR, bias)
     budget = choose_confident_prefix(CONFIDENCES, THRESHOLD)
-    agrees = [ours == theirs for ours, theirs in zip(draft[:budget], TARGET)]
+    agrees = [ours == theirs for ours, theirs in zip(draft[:budget], TARGET, strict=False)]
     accepted = [*agrees, False].index(False)
 
     figure = Figure(figsize=(900 / 96, 262 / 96))
@@ -64,13 +64,13 @@ def _name_rows(ax: Axes, strong: str, soft: str) -> None:
         (COMMIT, "Commit", "as plain decoding would"),
     ]
     for y, name, meaning in rows:
-        ax.text(14, y + 9, name, ha="left", va="center", color=strong, fontsize=10.5, weight="bold")
-        ax.text(14, y - 9, meaning, ha="left", va="center", color=soft, fontsize=9)
+        write(ax, 14, y + 9, name, size=10.5, color=strong, bold=True, ha="left")
+        write(ax, 14, y - 9, meaning, size=9, color=soft, ha="left")
 
 
 def _draw_draft(ax: Axes, words: list[str], soft: str) -> None:
     box(ax, _column(0), DRAFT, 68, 32, WORDS[ANCHOR], fill=INK, ink="white", radius=6)
-    ax.text(_column(0), DRAFT - 28, "anchor", ha="center", va="center", color=soft, fontsize=9)
+    write(ax, _column(0), DRAFT - 28, "anchor", size=9, color=soft)
     for k, word in enumerate(words, start=1):
         arrow(ax, (_column(k - 1) + 36, DRAFT), (_column(k) - 35, DRAFT), color=ORANGE)
         box(ax, _column(k), DRAFT, 68, 32, word, fill=BLUE, edge=BLUE, ink="white", radius=6)
@@ -79,30 +79,29 @@ def _draw_draft(ax: Axes, words: list[str], soft: str) -> None:
 def _draw_trim(ax: Axes, budget: int, soft: str) -> None:
     line = TRIM + BAR * THRESHOLD
     for k, value in enumerate(CONFIDENCES, start=1):
-        color, hatch = (BLUE, "") if k <= budget else (soft, "/////")
-        ax.bar(_column(k), BAR * value, 34, TRIM, facecolor=color if not hatch else "none", edgecolor=color, hatch=hatch)
+        fill, edge, hatch = (BLUE, BLUE, "") if k <= budget else ("none", soft, "/////")
+        ax.bar(_column(k), BAR * value, 34, TRIM, facecolor=fill, edgecolor=edge, hatch=hatch)
         y = TRIM + BAR * value + 3
         y = line + 3 if y - 2 < line < y + 12 else y
-        ax.text(_column(k), y, f"{value:.2f}"[1:], ha="center", va="bottom", color=soft, fontsize=9)
+        write(ax, _column(k), y, f"{value:.2f}"[1:], size=9, color=soft, va="bottom")
     ax.plot([_column(1) - 34, _column(7) + 34], [line, line], color=ORANGE, linestyle="--", linewidth=1.3)
-    ax.text(_column(1) - 40, line, f"threshold {THRESHOLD:g}", ha="right", va="center", color=soft, fontsize=9)
+    write(ax, _column(1) - 40, line, f"threshold {THRESHOLD:g}", size=9, color=soft, ha="right")
 
 
 def _draw_verdict(ax: Axes, agrees: list[bool], soft: str) -> None:
     last = _column(len(agrees))
     box(ax, (_column(0) + last) / 2, VERIFY, last - _column(0) + 68, 30, fill=GREEN, edge=GREEN, radius=6)
-    ax.text(_column(0), VERIFY, "target", ha="center", va="center_baseline", color="white", fontsize=9.5, zorder=4)
+    write(ax, _column(0), VERIFY, "target", color="white", va="center_baseline")
     for k, agreed in enumerate(agrees, start=1):
         arrow(ax, (_column(k), TRIM - 3), (_column(k), VERIFY + 16), color=soft)
         arrow(ax, (_column(k), VERIFY - 16), (_column(k), COMMIT + 18), color=soft)
-        ax.text(_column(k), VERIFY, "✓" if agreed else "✗", ha="center", va="center", color="white", fontsize=13, zorder=4)
-    ax.text(last + 52, VERIFY, "the doubtful tail\ncosts the target nothing", va="center", color=soft, fontsize=9)
+        write(ax, _column(k), VERIFY, "✓" if agreed else "✗", size=13, color="white")
+    write(ax, last + 48, VERIFY, "the doubtful tail\ncosts the target nothing", size=9, color=soft, ha="left")
 
 
 def _draw_commit(ax: Axes, words: list[str], soft: str) -> None:
     for k, word in enumerate(words, start=1):
-        own = k == len(words)  # the last one is the target's own
-        box(ax, _column(k), COMMIT, 68, 32, word, fill=GREEN if own else BLUE, edge=GREEN if own else BLUE,
-            ink="white", radius=6)
+        fill = BLUE if k < len(words) else GREEN  # the last one is the target's own
+        box(ax, _column(k), COMMIT, 68, 32, word, fill=fill, edge=fill, ink="white", radius=6)
     note = f"{len(words) - 1} accepted + 1 of the target's\n= {len(words)} tokens in one round"
-    ax.text(_column(len(words)) + 52, COMMIT, note, va="center", color=soft, fontsize=9)
+    write(ax, _column(len(words)) + 48, COMMIT, note, size=9, color=soft, ha="left")

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PatchCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse, FancyArrowPatch, FancyBboxPatch, Patch, Rectangle
+from matplotlib.text import Text
 
 # Mid-tones of one luminance, so that each stands out from white (4.5 : 1) and from #111 (4.2 : 1) alike.
 # The hues are those of Okabe and Ito. No grey reaches 4.5 : 1 on both pages; INK has 4.35 : 1 on either.
@@ -35,7 +36,7 @@ class Picture(Figure):
 
 def picture(width: float, height: float) -> Picture:
     """Make an empty picture with a transparent page, in inches; data plots add axes by ``plot_axes``."""
-    return Picture(figsize=(width, height), facecolor="none", layout="constrained")
+    return Picture(figsize=(width, height), dpi=DPI, facecolor="none", layout="constrained")
 
 
 def plot_axes(figure: Picture, columns: int = 1) -> list[Axes]:
@@ -60,6 +61,12 @@ def canvas(figure: Figure, left: float, right: float, bottom: float, top: float)
     return ax
 
 
+def head(ax: Axes, title: str | None, pad: float = 12.0) -> None:
+    """Write the title above the axes, if there is one."""
+    if title is not None:
+        ax.set_title(title, color=INK, fontsize=LARGE, weight="bold", pad=pad, parse_math=False)
+
+
 def hide_frame(ax: Axes) -> None:
     """Take the lines around the axes away, and keep their labels."""
     for spine in ax.spines.values():
@@ -74,6 +81,15 @@ def cells(ax: Axes, corners: Sequence[tuple[float, float]], colors: Sequence[obj
     ax.add_collection(collection)
 
 
+def write(
+    ax: Axes, x: float, y: float, text: str, *, size: float = NORMAL, color: str = INK, bold: bool = False,
+    ha: str = "center", va: str = "center",
+) -> Text:
+    """Write a text, centred on a point unless told otherwise, above everything that is drawn there."""
+    weight = "bold" if bold else "normal"
+    return ax.text(x, y, text, fontsize=size, color=color, weight=weight, ha=ha, va=va, zorder=4, parse_math=False)
+
+
 def box(
     ax: Axes, x: float, y: float, width: float, height: float, text: str = "", *, fill: str = "none",
     edge: str = INK, ink: str = INK, line: str = "-", hatch: str = "", size: float = NORMAL, radius: float = 0.08,
@@ -86,7 +102,7 @@ def box(
         shape = FancyBboxPatch((x - width / 2, y - height / 2), width, height, boxstyle=style)
     shape.set(facecolor=fill, edgecolor=edge, linestyle=line, hatch=hatch, linewidth=1.3, zorder=3)
     ax.add_patch(shape)
-    ax.text(x, y, text, ha="center", va="center_baseline", color=ink, fontsize=size, zorder=4)
+    write(ax, x, y, text, size=size, color=ink, va="center_baseline")
 
 
 def arrow(
@@ -101,6 +117,11 @@ def arrow(
 def subscript(letter: str, number: int) -> str:
     """Write a letter with a small number below it: x₁."""
     return letter + str(number).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
+
+
+def one_line(token: object) -> str:
+    """Write a token so that it stays in its place: a line break as ↵, a tab as ⇥."""
+    return str(token).replace("\n", "↵").replace("\t", "⇥")
 
 
 def svg(figure: Figure, path: str | os.PathLike[str]) -> None:
