@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -18,13 +18,23 @@ from rich.table import Table
 
 from dspark_mini.workspace import UserError, copy_lessons, count_hint, find_lesson, lesson_names, reset_lesson
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None,
-                  help="Build DFlash and DSpark speculative decoding, lesson by lesson.")
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Build DFlash and DSpark speculative decoding, lesson by lesson.",
+)
 out = Console(highlight=False)
 Folder = Annotated[Path, typer.Option("--folder", help="Your folder with the lessons.")]
 WORK = Path("work")
-STATUS_WORDS = {"pass": "passes", "partial": "in part", "fail": "fails", "error": "error", "timeout": "too slow",
-                "missing": "not started"}
+STATUS_WORDS = {
+    "pass": "passes",
+    "partial": "in part",
+    "fail": "fails",
+    "error": "error",
+    "timeout": "too slow",
+    "missing": "not started",
+}
 
 
 def main() -> None:
@@ -44,13 +54,20 @@ def learn(folder: Folder = WORK, browser: Annotated[bool, typer.Option(help="Ope
     for lesson, copied in copy_lessons(folder).items():
         out.print(f"{folder / lesson}.ipynb: {'copied' if copied else 'yours is kept as it is'}")
     out.print("Starting JupyterLab …")
-    open_lab(folder, browser, lambda address: out.print(
-        f"JupyterLab answers at\n\n    {address}\n\nPress Ctrl-C here to stop it.", soft_wrap=True))
+    open_lab(
+        folder,
+        browser,
+        lambda address: out.print(
+            f"JupyterLab answers at\n\n    {address}\n\nPress Ctrl-C here to stop it.", soft_wrap=True
+        ),
+    )
 
 
 @app.command()
-def check(lesson: Annotated[Optional[str], typer.Argument(help="02, a name, or a notebook; without it, all.")] = None,
-          folder: Folder = WORK) -> None:
+def check(
+    lesson: Annotated[str | None, typer.Argument(help="02, a name, or a notebook; without it, all.")] = None,
+    folder: Folder = WORK,
+) -> None:
     """Check your notebooks: one table, and the next step."""
     notebooks = _notebooks(lesson, folder)
     table = Table("task", "function", "status", "points", "first to mend", box=None, pad_edge=False)
@@ -58,8 +75,13 @@ def check(lesson: Annotated[Optional[str], typer.Argument(help="02, a name, or a
     for notebook in notebooks:
         for report in _grade_one(notebook).reports:
             failure = report.first_failure if report.status != "missing" else None
-            table.add_row(report.task, report.function, STATUS_WORDS[report.status],
-                          f"{report.points}/{report.max_points}", failure.name if failure else "")
+            table.add_row(
+                report.task,
+                report.function,
+                STATUS_WORDS[report.status],
+                f"{report.points}/{report.max_points}",
+                failure.name if failure else "",
+            )
             if not report.passed and not next_step:
                 next_step = f"Next: TODO {report.task} in {notebook}; `dspark-mini hint {report.task}` helps."
     out.print(table)
@@ -80,7 +102,9 @@ def hint(task: Annotated[str, typer.Argument(help="A task, such as 2.1.")], fold
     number = min(count_hint(task, folder), len(found.hints))
     if number == 1 and report is not None and report.status != "missing":
         out.print(escape(str(report)) + "\n", soft_wrap=True)
-    out.print(f"Hint {number} of {len(found.hints)} for task {task}, {found.function}:\n\n{escape(found.hints[number - 1])}")
+    out.print(
+        f"Hint {number} of {len(found.hints)} for task {task}, {found.function}:\n\n{escape(found.hints[number - 1])}"
+    )
 
 
 @app.command()
@@ -94,15 +118,18 @@ def reset(lesson: Annotated[str, typer.Argument(help="02, or a lesson's name.")]
 @app.command()
 def grade(
     paths: Annotated[list[Path], typer.Argument(help="Notebooks, .py files, or folders of them.")],
-    json_file: Annotated[Optional[Path], typer.Option("--json", help="Write all results to this file.")] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write all results to this file.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Submissions at a time.")] = os.cpu_count() or 1,
-    unsafe_no_sandbox: Annotated[bool, typer.Option(
-        "--unsafe-no-sandbox", help="Run the code with your own rights: for code that you trust.")] = False,
+    unsafe_no_sandbox: Annotated[
+        bool, typer.Option("--unsafe-no-sandbox", help="Run the code with your own rights: for code that you trust.")
+    ] = False,
 ) -> None:
     """Grade submissions: a table, and with --json every property of every task."""
     if not unsafe_no_sandbox:
-        raise UserError("Submissions run with your own rights, without a sandbox: add --unsafe-no-sandbox to grade "
-                        "code that you trust.")
+        raise UserError(
+            "Submissions run with your own rights, without a sandbox: add --unsafe-no-sandbox to grade "
+            "code that you trust."
+        )
     grader = _grader()
     try:
         sources = grader.submissions.find_submissions(paths)
@@ -116,7 +143,9 @@ def grade(
         raise UserError(f"{paths[0]} cannot be graded. {error}") from None
     results = _grade_with_progress(sources, jobs)
     if json_file is not None:
-        _write_whole(json_file, json.dumps([result.to_json() for result in results], indent=1, ensure_ascii=False) + "\n")
+        _write_whole(
+            json_file, json.dumps([result.to_json() for result in results], indent=1, ensure_ascii=False) + "\n"
+        )
     out.print(_result_table(results))
     not_graded = sum(result.status == "unreadable" for result in results)
     count = "1 submission" if len(results) == 1 else f"{len(results)} submissions"
@@ -125,15 +154,18 @@ def grade(
 
 
 @app.command()
-def bundle(target: Annotated[Path, typer.Argument(help="The zip file to write.")] = Path("dspark-mini-lessons.zip")
-           ) -> None:
+def bundle(
+    target: Annotated[Path, typer.Argument(help="The zip file to write.")] = Path("dspark-mini-lessons.zip"),
+) -> None:
     """Write the learner's zip: lessons and kit, without solutions and hidden tests."""
     _grader("bundle").bundle.write_bundle(target)
     out.print(f"{target} is ready to be handed out.", soft_wrap=True)
 
 
 @app.command()
-def build(check: Annotated[bool, typer.Option("--check", help="Write nothing; fail on any difference.")] = False) -> None:
+def build(
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail on any difference.")] = False,
+) -> None:
     """Derive the notebooks from solutions/."""
     builder = _grader("build").build
     try:
@@ -151,7 +183,9 @@ def build(check: Annotated[bool, typer.Option("--check", help="Write nothing; fa
 def _grader(part: str = "grading") -> Any:
     """Import the instructor's side, which stands beside this package and is not part of the wheel."""
     if importlib.util.find_spec("grader") is None or importlib.util.find_spec(f"grader.{part}") is None:
-        raise UserError(f"grader/{part}.py is not here; this command needs the repository, installed with `pip install -e`.")
+        raise UserError(
+            f"grader/{part}.py is not here; this command needs the repository, installed with `pip install -e`."
+        )
     importlib.import_module(f"grader.{part}")
     return importlib.import_module("grader")
 
@@ -196,8 +230,13 @@ def _result_table(results: list[Any]) -> Table:
     for result in results:
         failed = next((r for r in result.reports if not r.passed and r.status != "missing"), None)
         first = f"{failed.task} {failed.first_failure.name}" if failed else ""
-        table.add_row(escape(result.submission), result.lesson or "–", f"{result.score}/{result.max_score}", result.status,
-                      escape(result.reason or first))
+        table.add_row(
+            escape(result.submission),
+            result.lesson or "–",
+            f"{result.score}/{result.max_score}",
+            result.status,
+            escape(result.reason or first),
+        )
     return table
 
 

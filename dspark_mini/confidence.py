@@ -10,9 +10,7 @@ from numpy.typing import ArrayLike
 from dspark_mini.inputs import unit_number, unit_numbers, whole_number, whole_numbers
 
 
-def choose_confident_prefix(
-    confidences: ArrayLike, threshold: float, min_tokens: int = 1, max_tokens: int = 8
-) -> int:
+def choose_confident_prefix(confidences: ArrayLike, threshold: float, min_tokens: int = 1, max_tokens: int = 8) -> int:
     """Choose the verify length: how many draft tokens, from the first on, go to the target.
 
     The first confidence below the threshold ends the prefix. One that equals the threshold passes, and what
@@ -20,7 +18,7 @@ def choose_confident_prefix(
     min(max(prefix, min_tokens), max_tokens, number of confidences).
 
     Args:
-        confidences: (γ,) numbers in [0, 1]: the chance that token k survives, given that those before it did.
+        confidences: (γ,) chances in [0, 1] that token k survives, given that those before it did.
         threshold: number in [0, 1].
         min_tokens: least verify length, in tokens, at least 1.
         max_tokens: greatest verify length, in tokens, at least min_tokens.
@@ -56,7 +54,7 @@ def conditional_acceptance(accepted_counts: ArrayLike, block_size: int) -> list[
     with at least k − 1. Where no round came that far, the rate is unknown: nan.
 
     Args:
-        accepted_counts: accepted draft tokens of each round, bonus token left out, each from 0 to block_size.
+        accepted_counts: accepted draft tokens of each round, without the bonus token, 0 to block_size.
         block_size: γ, the number of drafted tokens a round, at least 1.
 
     Returns:
@@ -71,8 +69,9 @@ def conditional_acceptance(accepted_counts: ArrayLike, block_size: int) -> list[
     Source: DSpark (arXiv 2607.05147): conditional acceptance by position, Figure 2.
     """
     block_size = whole_number("block_size", block_size, low=1)
-    counts = np.array(whole_numbers("accepted_counts", accepted_counts, low=0, high=block_size), dtype=int)  # (rounds,)
+    rounds = whole_numbers("accepted_counts", accepted_counts, low=0, high=block_size)
+    counts = np.array(rounds, dtype=int)  # (rounds,)
     ### BEGIN SOLUTION
-    reached = [int((counts >= k).sum()) for k in range(block_size + 1)]  # reached[k]: rounds with ≥ k accepted
+    reached = [int((counts >= k).sum()) for k in range(block_size + 1)]  # rounds with ≥ k accepted
     return [kept / tried if tried else math.nan for tried, kept in zip(reached, reached[1:])]
     ### END SOLUTION

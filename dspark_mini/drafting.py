@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from dspark_mini.inputs import bias_mapping, bias_row, check_best, logit_rows, token_id
@@ -35,7 +34,12 @@ def dflash_parallel_candidates(block_logits: ArrayLike) -> list[int]:
     """
     logits = logit_rows("block_logits", block_logits)  # (γ, V)
     ### BEGIN SOLUTION
-    return logits.argmax(axis=1).tolist()
+    tokens = []
+    for k, row in enumerate(logits):  # (V,)
+        best = int(row.argmax())
+        check_best(row[best], block_logits=(k, row))
+        tokens.append(best)
+    return tokens
     ### END SOLUTION
 
 
@@ -60,21 +64,21 @@ def dspark_markov_candidates(
             holds NaN, +inf or only −inf; the message names markov_bias and the token of that row.
 
     Example:
-        U = [[.4, .6], [.7, .3], [.6, .4]], anchor 9, B = {9: [.4, 0], 0: [0, .6], 1: [.5, 0]}  →  [0, 1, 0]
+        U = [[.4, .6], [.7, .3], [.6, .4]], anchor 9, B = {9: [.4, 0], 0: [0, .6], 1: [.5, 0]}
+        →  [0, 1, 0]
 
     Source: DSpark (arXiv 2607.05147): semi-autoregressive generation, the Markov head.
     """
     logits = logit_rows("block_logits", block_logits)  # (γ, V)
     previous = token_id("anchor_token", anchor_token)
     biases = bias_mapping("markov_bias", markov_bias)
-    tokens: list[int] = []
     ### BEGIN SOLUTION
-    for corrected in logits:  # (V,)
-        bias = biases.get(previous)
-        if bias is not None:
-            corrected = corrected + bias_row("markov_bias", previous, bias, corrected.size)
+    tokens = []
+    for k, row in enumerate(logits):  # (V,)
+        bias = bias_row("markov_bias", previous, biases.get(previous), row.size)
+        corrected = row if bias is None else row + bias
         best = int(corrected.argmax())
-        check_best("markov_bias", previous, corrected[best])
+        check_best(corrected[best], block_logits=(k, row), markov_bias=(previous, bias))
         tokens.append(best)
         previous = best
     return tokens

@@ -33,31 +33,55 @@ MODES = ("dflash", "dspark")
 
 
 def logit_rows(name: str, rows: ArrayLike) -> NDArray[Any]:
-    """Return a matrix of logits, checked in one pass over the data.
+    """Return a matrix of logits, checked for its shape only.
 
     Args:
         name: the argument's name, for the message.
         rows: (γ, V) logits; −inf marks a token that cannot be drafted.
 
     Returns:
-        The same numbers as an array (γ, V) of real dtype; no copy is made of an array.
+        The same numbers as an array (γ, V) of real dtype; no copy is made of an array. Their values are checked
+        by check_best, once the best of each row is known.
 
     Raises:
-        ValueError: no rows, no tokens, ragged rows, or a row with NaN, +inf or nothing but −inf.
+        ValueError: no rows, no tokens, ragged rows, or something other than real numbers.
     """
     logits = _real_array(name, rows, "row ")
+    if logits.shape == (0,):
+        raise ValueError(f"{name} is empty: it needs at least one row of logits.")
     if logits.ndim != 2:
-        if logits.shape == (0,):
-            raise ValueError(f"{name} is empty: it needs at least one row of logits.")
         raise ValueError(f"{name} must be a matrix of shape (γ, V), not an array of shape {logits.shape}.")
     if 0 in logits.shape:
         raise ValueError(f"{name} is empty: its shape is {logits.shape}, and it needs at least one row and one token.")
-    # NaN wins every maximum and +inf every other, so the maxima alone show each possible fault.
-    best = logits.max(axis=1)  # (γ,)
-    if not np.isfinite(best).all():
-        row = int(np.flatnonzero(~np.isfinite(best))[0])
-        raise ValueError(f"{name} row {row} {_logit_fault(logits[row])}.")
     return logits
+
+
+def check_best(
+    best: float, block_logits: tuple[int, ArrayLike], markov_bias: tuple[int, ArrayLike | None] | None = None
+) -> None:
+    """Raise a ValueError unless the best logit of a row is finite, and say which input is at fault.
+
+    NaN and +inf win every argmax, and −inf wins only where nothing else is left. So the one number at the argmax
+    shows whether the whole row was legal, without another pass over it.
+
+    Args:
+        best: the logit at the argmax, a bias included.
+        block_logits: the position of the row, and the row (V,).
+        markov_bias: the token whose bias was added, and the bias (V,) or None.
+
+    Raises:
+        ValueError: the row or the bias holds NaN, +inf or nothing but −inf, or together they leave no token.
+    """
+    if np.isfinite(best):
+        return
+    position, row = block_logits
+    if fault := _logit_fault(row):
+        raise ValueError(f"block_logits row {position} {fault}.")
+    token, bias = markov_bias or (0, None)
+    if bias is not None and (fault := _logit_fault(bias)):
+        raise ValueError(f"markov_bias of token {token} {fault}.")
+    if best == -np.inf:
+        raise ValueError(f"block_logits row {position} and markov_bias of token {token} leave no token to choose.")
 
 
 def bias_mapping(name: str, biases: Mapping[int, ArrayLike]) -> Mapping[int, ArrayLike]:
@@ -67,41 +91,27 @@ def bias_mapping(name: str, biases: Mapping[int, ArrayLike]) -> Mapping[int, Arr
     return biases
 
 
-def bias_row(name: str, token: int, row: ArrayLike, vocabulary: int) -> NDArray[np.float64]:
+def bias_row(name: str, token: int, row: ArrayLike | None, vocabulary: int) -> NDArray[np.float64] | None:
     """Return the bias that one token adds to the logits of the next, checked for its length only.
 
     Args:
         name: the argument's name, for the message.
         token: the token whose row this is.
-        row: (V,) biases; −inf forbids a transition.
+        row: (V,) biases, where −inf forbids a transition, or None for a token without a row.
         vocabulary: V, the length that the row must have.
 
     Returns:
-        The row as a float64 array (V,). Its values are checked by check_best, once they have been added.
+        The row as a float64 array (V,), or None. Its values are checked by check_best, once they have been added.
 
     Raises:
         ValueError: a row of another shape, or one that holds something other than real numbers.
     """
+    if row is None:
+        return None
     bias = _real_array(f"{name} of token {token}", row, "position ").astype(np.float64, copy=False)
     if bias.shape != (vocabulary,):
         raise ValueError(f"{name} of token {token} has shape {bias.shape}, but the vocabulary needs ({vocabulary},).")
     return bias
-
-
-def check_best(name: str, token: int, best: float) -> None:
-    """Raise a ValueError unless the best logit of a corrected row is finite.
-
-    NaN and +inf win every argmax, and −inf wins only where nothing else is left: so the one value at the
-    argmax shows whether the bias that was added holds a bad number, without another pass over the row.
-
-    Args:
-        name: the argument that the bias came from, for the message.
-        token: the token whose bias was added.
-        best: the corrected logit at the argmax.
-    """
-    if not np.isfinite(best):
-        reason = "leaves no token to choose" if best == -np.inf else "is no legal bias"
-        raise ValueError(f"{name} of token {token} {reason}: the best corrected logit is {best}.")
 
 
 def drafter_mode(name: str, mode: str) -> str:
@@ -207,13 +217,13 @@ def _entries(values: Any) -> Sequence[Any]:
     return list(values) if np.iterable(values) and not isinstance(values, (str, bytes, Mapping)) else []
 
 
-def _logit_fault(row: NDArray[Any]) -> str:
-    """Say what is wrong with a row of logits or biases whose maximum is not finite."""
-    if np.isnan(row).any():
-        return f"holds nan at token {int(np.flatnonzero(np.isnan(row))[0])}"
-    if np.isposinf(row).any():
-        return f"holds +inf at token {int(np.flatnonzero(np.isposinf(row))[0])}"
-    return "holds nothing but -inf, so no token is left to choose"
+def _logit_fault(row: ArrayLike) -> str | None:
+    """Say what is wrong with a row of logits or biases, or None where it is legal."""
+    numbers = np.asarray(row)
+    for is_bad, text in ((np.isnan(numbers), "nan"), (np.isposinf(numbers), "+inf")):
+        if is_bad.any():
+            return f"holds {text} at token {int(is_bad.argmax())}"
+    return "holds nothing but -inf, so no token is left to choose" if np.isneginf(numbers).all() else None
 
 
 def _index(value: Any) -> int | None:

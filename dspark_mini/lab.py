@@ -36,8 +36,17 @@ def open_lab(folder: Path, browser: bool, say: Callable[[str], None]) -> None:
     port, token = _free_port(), secrets.token_urlsafe(16)
     address = f"http://localhost:{port}/lab?token={token}"
     root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--log-level=ERROR", *root,
-               f"--ServerApp.root_dir={folder.resolve()}", f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
+    command = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        "--no-browser",
+        "--log-level=ERROR",
+        *root,
+        f"--ServerApp.root_dir={folder.resolve()}",
+        f"--ServerApp.port={port}",
+        "--ServerApp.port_retries=0",
+    ]
     # The token goes through the environment, because other users can read a command line.
     lab = subprocess.Popen(command, env=os.environ | {"JUPYTER_TOKEN": token}, stdin=subprocess.DEVNULL)
     signal.signal(signal.SIGTERM, _stop)

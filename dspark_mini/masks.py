@@ -16,14 +16,15 @@ def block_mask(context_length: int, anchor_positions: ArrayLike, block_length: i
 
     Args:
         context_length: number of context positions, at least 0.
-        anchor_positions: (A,) one anchor a block, each from 0 to context_length, in any order, repeats allowed.
+        anchor_positions: (A,) one anchor a block, from 0 to context_length, any order, repeats allowed.
         block_length: γ, positions a block, at least 1.
 
     Returns:
         Boolean array (A·γ, context_length + A·γ), True where the row may attend to the column.
 
     Raises:
-        ValueError: no anchors, an anchor outside 0..context_length, a negative context or a block of no length.
+        ValueError: no anchors, an anchor outside 0..context_length, a negative context_length, or
+            a block_length below 1.
 
     Example:
         context_length 2, anchor_positions [1], block_length 2  →  [[1, 0, 1, 1], [1, 0, 1, 1]] as booleans
@@ -31,7 +32,8 @@ def block_mask(context_length: int, anchor_positions: ArrayLike, block_length: i
     Source: DFlash (arXiv 2602.06036): block-diagonal training mask over packed blocks.
     """
     context_length = whole_number("context_length", context_length, low=0)
-    anchors = np.array(whole_numbers("anchor_positions", anchor_positions, low=0, high=context_length), dtype=int)  # (A,)
+    positions = whole_numbers("anchor_positions", anchor_positions, low=0, high=context_length)
+    anchors = np.array(positions, dtype=int)  # (A,)
     if anchors.size == 0:
         raise ValueError("anchor_positions is empty: it needs at least one anchor.")
     block_length = whole_number("block_length", block_length, low=1)

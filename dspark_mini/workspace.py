@@ -20,7 +20,9 @@ def lesson_names() -> list[str]:
     """Return the names of the lessons, in their order."""
     names = sorted(path.stem for path in NOTEBOOKS.glob("[0-9]*.ipynb"))
     if not names:
-        raise UserError(f"There are no lessons in {NOTEBOOKS}; install dspark_mini from its folder with `pip install -e`.")
+        raise UserError(
+            f"There are no lessons in {NOTEBOOKS}; install dspark_mini from its folder with `pip install -e`."
+        )
     return names
 
 
@@ -44,7 +46,9 @@ def copy_lessons(folder: Path) -> dict[str, bool]:
         lesson name → True where it was copied, False where the learner's own was there already.
     """
     if folder.exists() and not folder.is_dir():
-        raise UserError(f"{folder} is a file, so the lessons cannot be copied there; name another folder with --folder.")
+        raise UserError(
+            f"{folder} is a file, so the lessons cannot be copied there; name another folder with --folder."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     return {name: _copy_new(NOTEBOOKS / f"{name}.ipynb", folder / f"{name}.ipynb") for name in lesson_names()}
 

@@ -32,7 +32,7 @@ from grader.tasks import Task
 SOLUTIONS, NOTEBOOKS = ROOT / "solutions", ROOT / "notebooks"
 NBGRADER_SOURCE = ROOT / "build" / "nbgrader" / "source"
 REGION = re.compile(r"^( *)### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION\n?", re.M | re.S)
-STUB_COMMENT = "# YOUR CODE HERE"  # the same text stands in grader/nbgrader_config.py
+STUB_COMMENT = "# YOUR CODE HERE, in place of the next line"  # the same text stands in grader/nbgrader_config.py
 HIDDEN_TESTS = "### BEGIN HIDDEN TESTS\nfrom grader import points as check\n### END HIDDEN TESTS\n"
 MARKS = ("task", "given", "check")
 
@@ -167,7 +167,7 @@ def _body(mark: str, task: Task) -> str:
 def _raise_line(indent: str, task: Task) -> str:
     count = solution_lines(inspect.getsource(task.reference))
     lines = "1 line" if count == 1 else f"{count} lines"
-    return f'{indent}raise NotImplementedError("TODO {task.id} (about {lines}): {task.todo}.")  # replace this line\n'
+    return f'{indent}raise NotImplementedError("TODO {task.id} (about {lines}): {task.todo}.")\n'
 
 
 def _notebook_cell(cell: Cell, for_nbgrader: bool) -> Any:
@@ -187,8 +187,14 @@ def _notebook_cell(cell: Cell, for_nbgrader: bool) -> Any:
 
 def _nbgrader_metadata(cell: Cell, name: str) -> dict[str, Any]:
     """Return complete nbgrader metadata, schema 3: a solution to fill in, a graded test, or a read-only cell."""
-    metadata = {"grade": cell.role == "check", "grade_id": name, "locked": cell.role != "task", "schema_version": 3,
-                "solution": cell.role == "task", "task": False}
+    metadata = {
+        "grade": cell.role == "check",
+        "grade_id": name,
+        "locked": cell.role != "task",
+        "schema_version": 3,
+        "solution": cell.role == "task",
+        "task": False,
+    }
     if cell.role == "check" and cell.task:
         metadata["points"] = cell.task.max_points
     return metadata

@@ -15,8 +15,18 @@ from grader.build import REGION
 from grader.process import ROOT
 
 HIDDEN_REGION = re.compile(r"^ *### BEGIN HIDDEN TESTS\n.*?^ *### END HIDDEN TESTS\n", re.M | re.S)
-TAKEN = ("pyproject.toml", "LICENSE", "README.md", "CHANGELOG.md", ".assets/*", "notebooks/*.ipynb",
-         "dspark_mini/**/*", "grader/*.py", "grader/checks/*.py", "grader/child/*.py")
+TAKEN = (
+    "pyproject.toml",
+    "LICENSE",
+    "README.md",
+    "CHANGELOG.md",
+    ".assets/*",
+    "notebooks/*.ipynb",
+    "dspark_mini/**/*",
+    "grader/*.py",
+    "grader/checks/*.py",
+    "grader/child/*.py",
+)
 LEFT_OUT = ("grader/build.py", "grader/bundle.py", "grader/nbgrader_config.py")
 FOLDER = "dspark_mini"
 DATE = (2026, 1, 1, 0, 0, 0)  # the same files make the same zip
@@ -41,7 +51,12 @@ def bundle_files() -> Iterator[tuple[str, bytes]]:
     for path in sorted(paths):
         name = path.relative_to(ROOT).as_posix()
         if path.is_file() and name not in LEFT_OUT and "__pycache__" not in path.parts:
-            yield name, without_secrets(path.read_text(encoding="utf-8")).encode() if path.suffix == ".py" else path.read_bytes()
+            yield (
+                name,
+                without_secrets(path.read_text(encoding="utf-8")).encode()
+                if path.suffix == ".py"
+                else path.read_bytes(),
+            )
 
 
 def without_secrets(source: str) -> str:

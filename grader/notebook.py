@@ -74,10 +74,10 @@ def _show(report: Report) -> None:
     except ImportError:
         print(report)
         return
-    if get_ipython() is None:  # type: ignore[no-untyped-call]
+    if get_ipython() is None:
         print(report)
     else:
-        display(report)  # type: ignore[no-untyped-call]
+        display(report)
 
 
 def _clear_output() -> None:

@@ -30,8 +30,10 @@ START_SECONDS, GRACE_SECONDS = 30.0, 2.0
 CHILD_FILES = ("calling.py", "loader.py", "main.py", "wire.py", "__init__.py")
 # What a lesson imports of the kit, as far as a child needs it: input checks, and a check that does nothing.
 INERT_GRADER = '"""Checks run outside of this process."""\n\n\ndef check(*arguments: object) -> None:\n    pass\n'
-COMMAND = ("import sys; sys.path[:0] = sys.argv[1:2]; sys.path[1:1] = sys.argv[2:3]; "
-           "from grader.child import main; main.main(*main.take_streams())")
+COMMAND = (
+    "import sys; sys.path[:0] = sys.argv[1:2]; sys.path[1:1] = sys.argv[2:3]; "
+    "from grader.child import main; main.main(*main.take_streams())"
+)
 
 
 @dataclass(frozen=True)
@@ -113,8 +115,14 @@ class Child:
             self._spawn()
             running = -1
             try:
-                self._send({"pieces": [asdict(piece) if i not in self._left_out() else {**asdict(piece), "source": ""}
-                                       for i, piece in enumerate(self.pieces)]})
+                self._send(
+                    {
+                        "pieces": [
+                            asdict(piece) if i not in self._left_out() else {**asdict(piece), "source": ""}
+                            for i, piece in enumerate(self.pieces)
+                        ]
+                    }
+                )
                 deadline = time.monotonic() + START_SECONDS
                 while True:
                     reply = self._receive(deadline)
@@ -129,7 +137,9 @@ class Child:
                 hung = isinstance(error, ChildTooSlow)
                 self.errors[running] = CellError(
                     "TimeoutError" if hung else "ProcessEnded",
-                    "the code never came to its end" if hung else "the code ended the process", None)
+                    "the code never came to its end" if hung else "the code ended the process",
+                    None,
+                )
                 continue
             self.errors |= {int(i): CellError(**error) for i, error in reply["loaded"].items()}
             self.defined = frozenset(str(name) for name in reply["defined"])
@@ -142,8 +152,14 @@ class Child:
         site = str(Path(np.__file__).parent.parent)
         environment = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PATH": os.defpath}
         self.process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", COMMAND, str(self.library), site], cwd=self.library, env=environment,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+            [sys.executable, "-I", "-S", "-c", COMMAND, str(self.library), site],
+            cwd=self.library,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         self.buffer, self.alive = b"", True
 
     def _send(self, message: dict[str, Any]) -> None:

@@ -62,8 +62,10 @@ class Report:
         if self.status == MISSING:
             return f"TODO {self.task} is not started."
         verb = "passes" if self.passed else "does not pass yet"
-        return (f"TODO {self.task} {verb}: {held} of {len(self.properties)} properties, "
-                f"{self.points} of {self.max_points} points.")
+        return (
+            f"TODO {self.task} {verb}: {held} of {len(self.properties)} properties, "
+            f"{self.points} of {self.max_points} points."
+        )
 
     def rows(self) -> list[tuple[str, str]]:
         """The lines below the headline: the first property that fails, its evidence and hint, the others by name."""
@@ -87,16 +89,25 @@ class Report:
     def _repr_html_(self) -> str:
         """Show the report in a notebook, in the page's own colours, light or dark."""
         mark = "✓" if self.passed else "✗"
+        left = "text-align:left;vertical-align:top"
         cells = "".join(
-            f"<tr><th style='text-align:left;vertical-align:top;opacity:.7;font-weight:normal'>{html.escape(label)}</th>"
-            f"<td style='text-align:left;white-space:pre-wrap'>{html.escape(text)}</td></tr>"
+            f"<tr><th style='{left};opacity:.7;font-weight:normal'>{html.escape(label)}</th>"
+            f"<td style='{left};white-space:pre-wrap'>{html.escape(text)}</td></tr>"
             for label, text in self.rows()
         )
-        reference = (f"<details><summary>The reference, to compare with yours</summary>"
-                     f"<pre>{html.escape(self.reference)}</pre></details>") if self.reference else ""
+        reference = (
+            (
+                f"<details><summary>The reference, to compare with yours</summary>"
+                f"<pre>{html.escape(self.reference)}</pre></details>"
+            )
+            if self.reference
+            else ""
+        )
         colour = "#2e8b57" if self.passed else "#d9534f"
-        return (f"<div style='border-left:4px solid {colour};padding:.2em .8em'><b>{mark} "
-                f"{html.escape(self.headline())}</b><table style='margin:0'>{cells}</table>{reference}</div>")
+        return (
+            f"<div style='border-left:4px solid {colour};padding:.2em .8em'><b>{mark} "
+            f"{html.escape(self.headline())}</b><table style='margin:0'>{cells}</table>{reference}</div>"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The task's part of what `dspark-mini grade --json` writes."""
@@ -107,8 +118,12 @@ class Report:
             "max_points": self.max_points,
             "status": self.status,
             "properties": [
-                {"name": r.name, "passed": r.passed, "message": "" if r.passed else r.message,
-                 "hint": "" if r.passed else r.hint}
+                {
+                    "name": r.name,
+                    "passed": r.passed,
+                    "message": "" if r.passed else r.message,
+                    "hint": "" if r.passed else r.hint,
+                }
                 for r in self.properties
             ],
         }

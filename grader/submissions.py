@@ -120,8 +120,10 @@ def known_cells(lesson: str) -> dict[str, tuple[str, str]]:
 def _files_below(folder: Path) -> list[Path]:
     """List notebooks and .py files below a folder, links among them, hidden folders and caches left out."""
     return sorted(
-        file for file in folder.rglob("*")
-        if file.suffix in SUFFIXES and (file.is_symlink() or file.is_file())
+        file
+        for file in folder.rglob("*")
+        if file.suffix in SUFFIXES
+        and (file.is_symlink() or file.is_file())
         and not any(part.startswith((".", "__")) for part in file.relative_to(folder).parts)
     )
 

@@ -11,8 +11,21 @@ from typing import Any
 import numpy as np
 
 from grader.child.calling import Caller, LocalCaller
-from grader.judges import Bad, EitherForm, Evidence, Example, Judge, NotStarted, PlainTypes, Raises
-from grader.judges import Repeatable, Session, Stopped, Unchanged, Values
+from grader.judges import (
+    Bad,
+    EitherForm,
+    Evidence,
+    Example,
+    Judge,
+    NotStarted,
+    PlainTypes,
+    Raises,
+    Repeatable,
+    Session,
+    Stopped,
+    Unchanged,
+    Values,
+)
 from grader.report import ERROR, FAIL, MISSING, PARTIAL, PASS, TIMEOUT, PropertyResult, Report
 
 
@@ -66,7 +79,7 @@ class Task:
         """Check a function, in this process or behind a proxy, and report on every property."""
         caller = function if hasattr(function, "outcome") else LocalCaller(function)
         arguments = tuple(inspect.signature(self.reference).parameters)
-        session = Session(caller, self.reference, arguments, np.random.default_rng())  # type: ignore[arg-type]
+        session = Session(caller, self.reference, arguments, np.random.default_rng())
         try:
             results = tuple(self._results(session))
         except NotStarted:
@@ -110,8 +123,13 @@ def _status(results: tuple[PropertyResult, ...], session: Session) -> str:
     return FAIL if session.answered else ERROR
 
 
-def manners(result: str, examples: tuple[Example, ...], bad: tuple[Bad, ...], hidden_bad: tuple[Bad, ...] = ()
-            ) -> tuple[Property, ...]:
+def manners(
+    result: str,
+    examples: tuple[Example, ...],
+    bad: tuple[Bad, ...],
+    hidden_bad: tuple[Bad, ...] = (),
+    bad_hint: str = "Keep the given checks at the top of the stub; they run before your lines.",
+) -> tuple[Property, ...]:
     """Return the properties that every graded function shares, on the examples and bad inputs of one of them.
 
     Args:
@@ -119,24 +137,52 @@ def manners(result: str, examples: tuple[Example, ...], bad: tuple[Bad, ...], hi
         examples: right calls; their forms as lists and as arrays must do the same.
         bad: calls that must raise ValueError, shown to the learner.
         hidden_bad: more of them, hidden.
+        bad_hint: what helps a learner whose function lets bad input pass.
     """
     return (
-        Property("lists_and_arrays", "Lists and arrays are interchangeable as arguments.", 1,
-                 "Turn the argument into an array with np.asarray before you use its methods or its shape.",
-                 EitherForm(examples)),
-        Property("plain_types", f"The result is made of {result}.", 1,
-                 "NumPy hands out np.int64 and np.bool_; int(x), bool(x) and .tolist() make them plain.",
-                 PlainTypes(examples)),
-        Property("no_memory", "The result depends on the arguments only, not on earlier calls.", 1,
-                 "Create every list and array inside the function; keep nothing in globals or default arguments.",
-                 Repeatable(examples)),
-        Property("input_unchanged", "The arguments are left as they were.", 1,
-                 "Write row + bias into a new array; `row += bias` writes into the caller's.",
-                 Unchanged(examples), after_values=True),
-        Property("bad_input_raises", "Bad input raises ValueError; nothing is guessed.", 2,
-                 "Keep the given checks at the top of the stub; they run before your lines.",
-                 Raises(bad, hidden_bad), after_values=True),
-        Property("error_names_offender", "The error names the argument and the 0-based position of the first offender.",
-                 1, "The sentence holds the argument's name and the index, as in 'confidences[2] must lie …'.",
-                 Raises(bad, hidden_bad, sentences=True), after_values=True),
+        Property(
+            "lists_and_arrays",
+            "Lists and arrays are interchangeable as arguments.",
+            1,
+            "Turn the argument into an array with np.asarray before you use its methods or its shape.",
+            EitherForm(examples),
+        ),
+        Property(
+            "plain_types",
+            f"The result is made of {result}.",
+            1,
+            "NumPy hands out np.int64 and np.bool_; int(x), bool(x) and .tolist() make them plain.",
+            PlainTypes(examples),
+        ),
+        Property(
+            "no_memory",
+            "The result depends on the arguments only, not on earlier calls.",
+            1,
+            "Create every list and array inside the function; keep nothing in globals or default arguments.",
+            Repeatable(examples),
+        ),
+        Property(
+            "input_unchanged",
+            "The arguments are left as they were.",
+            1,
+            "Write row + bias into a new array; `row += bias` writes into the caller's.",
+            Unchanged(examples),
+            after_values=True,
+        ),
+        Property(
+            "bad_input_raises",
+            "Bad input raises ValueError; nothing is guessed.",
+            2,
+            bad_hint,
+            Raises(bad, hidden_bad),
+            after_values=True,
+        ),
+        Property(
+            "error_names_offender",
+            "The error names the argument and the 0-based position of the first offender.",
+            1,
+            "The sentence holds the argument's name and the index, as in 'confidences[2] must lie …'.",
+            Raises(bad, hidden_bad, sentences=True),
+            after_values=True,
+        ),
     )

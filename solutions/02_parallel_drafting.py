@@ -18,7 +18,7 @@
 # | | |
 # |---|---|
 # | **You build** | the DFlash and DSpark candidates, the confident prefix, the training mask, the acceptance curve |
-# | **Difficulty** | ●●○○ — five tasks of one to eight lines, and one that is given |
+# | **Difficulty** | ●●○○ — five tasks of one to nine lines, and one that is given |
 # | **Time** | about 30 minutes |
 # | **You need** | Python, NumPy indexing and `argmax`; no earlier lesson has to be solved |
 #
@@ -86,8 +86,10 @@ for i, j in np.argwhere(np.outer(first, second) > 0):
 # every row, and no row knows of another. A logit of −∞ is legal, it masks a token; of equal logits the **lowest token id**
 # wins, so that two machines never draft differently.
 #
-# The first line of the function is given: `logit_rows` turns lists into an array and refuses bad input with a sentence.
-# By hand: `[[.1, .8, .1], [.6, .2, .2], [.1, .2, .7]]` gives `[1, 0, 2]`, plain Python ints.
+# By hand: `[[.1, .8, .1], [.6, .2, .2], [.1, .2, .7]]` gives `[1, 0, 2]`, plain Python ints. The first line is given: it
+# turns lists into an array and refuses a wrong shape. A **bad number** (NaN, +∞, or a row of only −∞) is to be refused too,
+# and there is a neat way that needs no second pass over the data: NaN and +∞ win every `argmax`, and −∞ wins only where
+# nothing else is left. So look at the winner alone; `check_best(row[best], block_logits=(k, row))` does it for row k.
 
 # %% task="2.1"
 def dflash_parallel_candidates(block_logits: ArrayLike) -> list[int]:
@@ -111,7 +113,12 @@ def dflash_parallel_candidates(block_logits: ArrayLike) -> list[int]:
     """
     logits = logit_rows("block_logits", block_logits)  # (γ, V)
     ### BEGIN SOLUTION
-    return logits.argmax(axis=1).tolist()
+    tokens = []
+    for k, row in enumerate(logits):  # (V,)
+        best = int(row.argmax())
+        check_best(row[best], block_logits=(k, row))
+        tokens.append(best)
+    return tokens
     ### END SOLUTION
 
 # %% check="2.1"
@@ -122,11 +129,10 @@ check("2.1", dflash_parallel_candidates)
 # “problem” in the second. Look what your DFlash makes of it.
 
 # %% role="picture"
-anchor = 9                                    # x₀; it need not be one of the four words
-block_logits = np.array([[2.1, 0.0, 2.0, 0.0],  # position 1: of, or no
-                         [0.0, 2.0, 0.0, 2.1]]) # position 2: course, or problem
-dflash = dflash_parallel_candidates(block_logits)
-viz.candidate_grid(block_logits, {"DFlash": dflash}, words=words)
+anchor = 9                                       # x₀; it need not be one of the four words
+block_logits = np.array([[2.1, 0.0, 2.0, 0.0],   # position 1: of, or no
+                         [0.0, 2.0, 0.0, 2.1]])  # position 2: course, or problem
+viz.candidate_grid(block_logits, {"DFlash": dflash_parallel_candidates(block_logits)}, words=words)
 
 # %% [markdown]
 # ## Task 2.2 · DSpark: one light link to the token before
@@ -140,9 +146,9 @@ viz.candidate_grid(block_logits, {"DFlash": dflash}, words=words)
 #
 # By hand, with U = [[.4, .6], [.7, .3], [.6, .4]], anchor 9 and B = {9: [.4, 0], 0: [0, .6], 1: [.5, 0]}:
 # position 1 has [.4, .6] + [.4, 0] = [.8, .6], so token 0; position 2 has [.7, .3] + [0, .6] = [.7, .9], so token 1;
-# position 3 has [.6, .4] + [.5, 0] = [1.1, .4], so token 0. Two helpers are given: `bias_row("markov_bias", previous, row, V)`
-# returns a row as an array and refuses a wrong length; `check_best("markov_bias", previous, corrected[best])` refuses NaN
-# and +∞, which win every argmax, and a row that has only −∞ left.
+# position 3 has [.6, .4] + [.5, 0] = [1.1, .4], so token 0. Two helpers are given: `bias_row("markov_bias", previous,
+# biases.get(previous), V)` returns a bias as an array, or None where there is none, and refuses a wrong length; and
+# `check_best(corrected[best], block_logits=(k, row), markov_bias=(previous, bias))` looks at the winner, as in task 2.1.
 
 # %% task="2.2"
 def dspark_markov_candidates(
@@ -166,21 +172,21 @@ def dspark_markov_candidates(
             holds NaN, +inf or only −inf; the message names markov_bias and the token of that row.
 
     Example:
-        U = [[.4, .6], [.7, .3], [.6, .4]], anchor 9, B = {9: [.4, 0], 0: [0, .6], 1: [.5, 0]}  →  [0, 1, 0]
+        U = [[.4, .6], [.7, .3], [.6, .4]], anchor 9, B = {9: [.4, 0], 0: [0, .6], 1: [.5, 0]}
+        →  [0, 1, 0]
 
     Source: DSpark (arXiv 2607.05147): semi-autoregressive generation, the Markov head.
     """
     logits = logit_rows("block_logits", block_logits)  # (γ, V)
     previous = token_id("anchor_token", anchor_token)
     biases = bias_mapping("markov_bias", markov_bias)
-    tokens: list[int] = []
     ### BEGIN SOLUTION
-    for corrected in logits:  # (V,)
-        bias = biases.get(previous)
-        if bias is not None:
-            corrected = corrected + bias_row("markov_bias", previous, bias, corrected.size)
+    tokens = []
+    for k, row in enumerate(logits):  # (V,)
+        bias = bias_row("markov_bias", previous, biases.get(previous), row.size)
+        corrected = row if bias is None else row + bias
         best = int(corrected.argmax())
-        check_best("markov_bias", previous, corrected[best])
+        check_best(corrected[best], block_logits=(k, row), markov_bias=(previous, bias))
         tokens.append(best)
         previous = best
     return tokens
@@ -194,9 +200,11 @@ check("2.2", dspark_markov_candidates)
 
 # %% role="picture"
 bias = {0: [0.0, 1.0, 0.0, -1.0], 2: [0.0, -1.0, 0.0, 1.0]}
-dspark = dspark_markov_candidates(block_logits, anchor, bias)
-corrected = block_logits + np.array([bias.get(previous, np.zeros(4)) for previous in [anchor, *dspark[:-1]]])
-viz.candidate_grid({"DFlash": block_logits, "DSpark": corrected}, {"DFlash": dflash, "DSpark": dspark}, words=words)
+chains = {"DFlash": dflash_parallel_candidates(block_logits),
+          "DSpark": dspark_markov_candidates(block_logits, anchor, bias)}
+previous = [anchor, *chains["DSpark"][:-1]]
+corrected = block_logits + np.array([bias.get(token, np.zeros(4)) for token in previous])
+viz.candidate_grid({"DFlash": block_logits, "DSpark": corrected}, chains, words=words)
 
 # %% [markdown]
 # ## Task 2.3 · How much of the block is worth verifying?
@@ -210,9 +218,7 @@ viz.candidate_grid({"DFlash": block_logits, "DSpark": corrected}, {"DFlash": dfl
 # `[.9, .8, .3, .95]` with threshold .5 gives 2; `[.1, .9]` gives 0, raised to `min_tokens` = 1.
 
 # %% task="2.3"
-def choose_confident_prefix(
-    confidences: ArrayLike, threshold: float, min_tokens: int = 1, max_tokens: int = 8
-) -> int:
+def choose_confident_prefix(confidences: ArrayLike, threshold: float, min_tokens: int = 1, max_tokens: int = 8) -> int:
     """Choose the verify length: how many draft tokens, from the first on, go to the target.
 
     The first confidence below the threshold ends the prefix. One that equals the threshold passes, and what
@@ -220,7 +226,7 @@ def choose_confident_prefix(
     min(max(prefix, min_tokens), max_tokens, number of confidences).
 
     Args:
-        confidences: (γ,) numbers in [0, 1]: the chance that token k survives, given that those before it did.
+        confidences: (γ,) chances in [0, 1] that token k survives, given that those before it did.
         threshold: number in [0, 1].
         min_tokens: least verify length, in tokens, at least 1.
         max_tokens: greatest verify length, in tokens, at least min_tokens.
@@ -313,7 +319,7 @@ def build_draft_record(
 check("record", build_draft_record)
 
 # %% role="picture"
-build_draft_record("dspark", dspark, [0.9, 0.7], threshold=0.8)
+build_draft_record("dspark", candidates=[0, 1], confidences=[0.9, 0.7], threshold=0.8)
 
 # %% [markdown]
 # ## Task 2.4 · Who may look at whom in training
@@ -335,14 +341,15 @@ def block_mask(context_length: int, anchor_positions: ArrayLike, block_length: i
 
     Args:
         context_length: number of context positions, at least 0.
-        anchor_positions: (A,) one anchor a block, each from 0 to context_length, in any order, repeats allowed.
+        anchor_positions: (A,) one anchor a block, from 0 to context_length, any order, repeats allowed.
         block_length: γ, positions a block, at least 1.
 
     Returns:
         Boolean array (A·γ, context_length + A·γ), True where the row may attend to the column.
 
     Raises:
-        ValueError: no anchors, an anchor outside 0..context_length, a negative context or a block of no length.
+        ValueError: no anchors, an anchor outside 0..context_length, a negative context_length, or
+            a block_length below 1.
 
     Example:
         context_length 2, anchor_positions [1], block_length 2  →  [[1, 0, 1, 1], [1, 0, 1, 1]] as booleans
@@ -350,7 +357,8 @@ def block_mask(context_length: int, anchor_positions: ArrayLike, block_length: i
     Source: DFlash (arXiv 2602.06036): block-diagonal training mask over packed blocks.
     """
     context_length = whole_number("context_length", context_length, low=0)
-    anchors = np.array(whole_numbers("anchor_positions", anchor_positions, low=0, high=context_length), dtype=int)  # (A,)
+    positions = whole_numbers("anchor_positions", anchor_positions, low=0, high=context_length)
+    anchors = np.array(positions, dtype=int)  # (A,)
     if anchors.size == 0:
         raise ValueError("anchor_positions is empty: it needs at least one anchor.")
     block_length = whole_number("block_length", block_length, low=1)
@@ -386,7 +394,7 @@ def conditional_acceptance(accepted_counts: ArrayLike, block_size: int) -> list[
     with at least k − 1. Where no round came that far, the rate is unknown: nan.
 
     Args:
-        accepted_counts: accepted draft tokens of each round, bonus token left out, each from 0 to block_size.
+        accepted_counts: accepted draft tokens of each round, without the bonus token, 0 to block_size.
         block_size: γ, the number of drafted tokens a round, at least 1.
 
     Returns:
@@ -401,9 +409,10 @@ def conditional_acceptance(accepted_counts: ArrayLike, block_size: int) -> list[
     Source: DSpark (arXiv 2607.05147): conditional acceptance by position, Figure 2.
     """
     block_size = whole_number("block_size", block_size, low=1)
-    counts = np.array(whole_numbers("accepted_counts", accepted_counts, low=0, high=block_size), dtype=int)  # (rounds,)
+    rounds = whole_numbers("accepted_counts", accepted_counts, low=0, high=block_size)
+    counts = np.array(rounds, dtype=int)  # (rounds,)
     ### BEGIN SOLUTION
-    reached = [int((counts >= k).sum()) for k in range(block_size + 1)]  # reached[k]: rounds with ≥ k accepted
+    reached = [int((counts >= k).sum()) for k in range(block_size + 1)]  # rounds with ≥ k accepted
     return [kept / tried if tried else math.nan for tried, kept in zip(reached, reached[1:])]
     ### END SOLUTION
 
@@ -417,14 +426,14 @@ check("2.5", conditional_acceptance)
 # it equals what the target really drew.
 
 # %% role="picture"
-rng = np.random.default_rng(0)
+rng = np.random.default_rng(7)
 vocabulary, block_size, rounds = 12, 7, 2000
-table = rng.dirichlet(np.full(vocabulary, 0.12), size=vocabulary) + 1e-9   # (V, V) next-token probabilities
+table = rng.dirichlet(np.full(vocabulary, 0.12), size=vocabulary) + 1e-9  # (V, V) transitions
 table /= table.sum(axis=1, keepdims=True)
 
 
 class AfterPrevious:
-    """The bias of one position: log P(x_k | x_{k−1}) − U_k, for whichever previous token is asked for."""
+    """The bias of one position: log P(x_k | x_{k−1}) − U_k, for any previous token."""
 
     def __init__(self, base):
         self.base = base
@@ -453,9 +462,11 @@ def accepted(drafts, anchor):
     return count
 
 
-drafts = {(mode, x0): draft(mode, x0) for mode in ("DFlash", "DSpark") for x0 in range(vocabulary)}
-curves = {mode: conditional_acceptance([accepted(drafts[mode, x0], x0) for x0 in rng.integers(vocabulary, size=rounds)],
-                                       block_size) for mode in ("DFlash", "DSpark")}
+curves = {}
+for mode in ("DFlash", "DSpark"):
+    drafts = [draft(mode, x0) for x0 in range(vocabulary)]
+    counts = [accepted(drafts[x0], x0) for x0 in rng.integers(vocabulary, size=rounds)]
+    curves[mode] = conditional_acceptance(counts, block_size)
 viz.acceptance_decay(curves, title="Toy target: acceptance of position k, given the k − 1 before it")
 
 # %% [markdown]

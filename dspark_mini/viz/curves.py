@@ -44,8 +44,18 @@ def acceptance_decay(curves: Mapping[str, ArrayLike], title: str | None = None) 
     ax = plot_axes(figure)[0]
     for number, (label, values) in enumerate(rates.items()):
         color, line, marker = STROKES[number % len(STROKES)]
-        ax.plot(range(1, values.size + 1), values, label=label, color=color, linestyle=line, marker=marker, linewidth=2,
-                markersize=7, clip_on=False, zorder=3)
+        ax.plot(
+            range(1, values.size + 1),
+            values,
+            label=label,
+            color=color,
+            linestyle=line,
+            marker=marker,
+            linewidth=2,
+            markersize=7,
+            clip_on=False,
+            zorder=3,
+        )
     ax.hlines([0.25, 0.5, 0.75, 1.0], 0.6, longest + 0.4, color=INK, linewidth=0.6, alpha=0.3, zorder=0)
     _name_curves(ax, rates, longest)
     _name_axes(ax, longest, "accepted, given that all before it were")
@@ -121,8 +131,17 @@ def confidence_budget(
 def _draw_bars(ax: Axes, values: NDArray[np.float64], budget: int, threshold: float) -> None:
     for k, value in enumerate(values, start=1):
         verified = k <= budget
-        ax.bar(k, value, width=0.62, facecolor=BLUE if verified else "none", edgecolor=BLUE if verified else INK,
-               hatch="" if verified else "////", linewidth=1.2, zorder=2, label="verified" if verified else "trimmed")
+        ax.bar(
+            k,
+            value,
+            width=0.62,
+            facecolor=BLUE if verified else "none",
+            edgecolor=BLUE if verified else INK,
+            hatch="" if verified else "////",
+            linewidth=1.2,
+            zorder=2,
+            label="verified" if verified else "trimmed",
+        )
         y = value + 0.03
         if y - 0.02 < threshold < y + 0.08:  # the number would lie on the threshold line
             y = threshold + 0.03

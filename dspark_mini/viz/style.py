@@ -82,8 +82,16 @@ def cells(ax: Axes, corners: Sequence[tuple[float, float]], colors: Sequence[obj
 
 
 def write(
-    ax: Axes, x: float, y: float, text: str, *, size: float = NORMAL, color: str = INK, bold: bool = False,
-    ha: str = "center", va: str = "center",
+    ax: Axes,
+    x: float,
+    y: float,
+    text: str,
+    *,
+    size: float = NORMAL,
+    color: str = INK,
+    bold: bool = False,
+    ha: str = "center",
+    va: str = "center",
 ) -> Text:
     """Write a text, centred on a point unless told otherwise, above everything that is drawn there."""
     weight = "bold" if bold else "normal"
@@ -91,8 +99,20 @@ def write(
 
 
 def box(
-    ax: Axes, x: float, y: float, width: float, height: float, text: str = "", *, fill: str = "none",
-    edge: str = INK, ink: str = INK, line: str = "-", hatch: str = "", size: float = NORMAL, radius: float = 0.08,
+    ax: Axes,
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    text: str = "",
+    *,
+    fill: str = "none",
+    edge: str = INK,
+    ink: str = INK,
+    line: str = "-",
+    hatch: str = "",
+    size: float = NORMAL,
+    radius: float = 0.08,
 ) -> None:
     """Draw a box around its centre, with a text in it; a radius of half its width makes it a disc."""
     if radius >= width / 2:
@@ -106,12 +126,31 @@ def box(
 
 
 def arrow(
-    ax: Axes, start: tuple[float, float], end: tuple[float, float], *, color: str = INK, line: str = "-",
-    bend: float = 0.0, width: float = 1.3,
+    ax: Axes,
+    start: tuple[float, float],
+    end: tuple[float, float],
+    *,
+    color: str = INK,
+    line: str = "-",
+    bend: float = 0.0,
+    width: float = 1.3,
 ) -> None:
     """Draw an arrow between two points, straight or bent."""
-    ax.add_patch(FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=10, color=color, linestyle=line,
-                                 connectionstyle=f"arc3,rad={bend}", linewidth=width, shrinkA=0, shrinkB=0, zorder=2))
+    ax.add_patch(
+        FancyArrowPatch(
+            start,
+            end,
+            arrowstyle="-|>",
+            mutation_scale=10,
+            color=color,
+            linestyle=line,
+            connectionstyle=f"arc3,rad={bend}",
+            linewidth=width,
+            shrinkA=0,
+            shrinkB=0,
+            zorder=2,
+        )
+    )
 
 
 def subscript(letter: str, number: int) -> str:

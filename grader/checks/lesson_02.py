@@ -14,6 +14,9 @@ from grader.tasks import Property, Task, manners
 
 LESSON = "02_parallel_drafting"
 NAN, INF = math.nan, math.inf
+CHECK_WINNER = (
+    "Keep the given checks of the shapes, and call check_best with the winner of every row: NaN and +inf win."
+)
 Rng = np.random.Generator
 
 # --- Task 2.1: dflash_parallel_candidates ------------------------------------------------------------
@@ -33,7 +36,9 @@ ROWS_BAD_HIDDEN = (
     Bad(call([[0.5, 0.25], [0.5, 0.25], [0.75, INF]]), "block_logits", 2, "row 2 holds +inf"),
     Bad(call([[0.5, 0.25], [-INF, -INF]]), "block_logits", 1, "row 1 holds nothing but −inf"),
     Bad(call([[0.5, NAN], [0.5, 0.25]]), "block_logits", 0, "row 0 holds a NaN"),
-    Bad(call([[0.5, 0.25, 0.75], [0.5, -INF, NAN], [NAN, 0.5, 0.5]]), "block_logits", 1, "row 1 is the first with a NaN"),
+    Bad(
+        call([[0.5, 0.25, 0.75], [0.5, -INF, NAN], [NAN, 0.5, 0.5]]), "block_logits", 1, "row 1 is the first with a NaN"
+    ),
     Bad(call([[0.5, 0.25], [0.5, 0.75], [0.5, 0.75], [0.5]]), "block_logits", 3, "row 3 is shorter than the others"),
     Bad(call([[], []]), "block_logits", None, "the vocabulary is empty"),
     Bad(call([0.5, 0.25]), "block_logits", None, "it is no matrix"),
@@ -76,23 +81,33 @@ def masked_blocks(rng: Rng) -> Iterator[Call]:
 
 def large_block(rng: Rng) -> Iterator[Call]:
     yield call(rng.normal(size=(64, 2000)))
+
+
 ### END HIDDEN TESTS
 
 
 TASK_2_1 = Task(
-    id="2.1", lesson=LESSON, module="dspark_mini.drafting", function="dflash_parallel_candidates",
+    id="2.1",
+    lesson=LESSON,
+    module="dspark_mini.drafting",
+    function="dflash_parallel_candidates",
     todo="return each row's own best token, as plain ints",
     hints=(
         "Each row of block_logits is one position of the block, and each column one token. DFlash asks every "
         "position the same question, which of the tokens has the highest logit, and no position hears the others.",
-        "NumPy answers the question for all rows at once: argmax along the axis of the tokens. It returns the "
-        "first, that is the lowest, of equal maxima, but NumPy integers; the result must be a list of plain ints.",
-        "best = argmax of the matrix along axis 1, one entry a row\n"
-        "return best turned into a plain list",
+        "Walk over the rows. argmax returns the first, that is the lowest, of equal maxima, but a NumPy integer: make "
+        "it a plain int. Then let check_best look at the winner's logit, which shows whether the row was legal.",
+        "for each position k and its row of logits:\n"
+        "    best = argmax of the row, as a plain int\n"
+        "    check_best(row[best], block_logits=(k, row))\n"
+        "    note best\n"
+        "return what you noted, as a list",
     ),
     properties=(
         Property(
-            "argmax_of_each_row", "Position k gets the token with the highest logit of row k.", 3,
+            "argmax_of_each_row",
+            "Position k gets the token with the highest logit of row k.",
+            3,
             "Take the argmax along the vocabulary (axis 1), not along the block and not over the whole matrix.",
             Values(
                 examples=PARALLEL[:1],
@@ -102,7 +117,9 @@ TASK_2_1 = Task(
             ),
         ),
         Property(
-            "positions_are_independent", "No position sees what another one chose or how large its logits are.", 1,
+            "positions_are_independent",
+            "No position sees what another one chose or how large its logits are.",
+            1,
             "The same token may win at several positions; do not remove it, and do not normalise over the block.",
             Values(
                 examples=PARALLEL[1:2],
@@ -112,7 +129,9 @@ TASK_2_1 = Task(
             ),
         ),
         Property(
-            "ties_go_to_lowest_id", "Of equal logits the lowest token id wins.", 1,
+            "ties_go_to_lowest_id",
+            "Of equal logits the lowest token id wins.",
+            1,
             "np.argmax returns the first maximum. A loop that replaces the best on >= keeps the last; use >.",
             Values(
                 examples=(Example(call([[0.5, 0.5], [0.25, 0.75]]), [0, 1]),),
@@ -122,7 +141,9 @@ TASK_2_1 = Task(
             ),
         ),
         Property(
-            "masked_and_negative_logits", "−inf is a legal logit, a token that is never drafted; so are negative ones.", 1,
+            "masked_and_negative_logits",
+            "−inf is a legal logit, a token that is never drafted; so are negative ones.",
+            1,
             "Do not start the search at 0, and do not replace −inf by a number: compare the logits as they are.",
             Values(
                 examples=(Example(call([[-INF, -2.0, -1.0], [-7.0, -INF, -INF]]), [2, 0]),),
@@ -131,9 +152,11 @@ TASK_2_1 = Task(
                 ### END HIDDEN TESTS
             ),
         ),
-        *manners("plain ints in a list", PARALLEL, ROWS_BAD, ROWS_BAD_HIDDEN),
+        *manners("plain ints in a list", PARALLEL, ROWS_BAD, ROWS_BAD_HIDDEN, CHECK_WINNER),
         Property(
-            "large_block_in_time", "A block of 64 positions and 2,000 tokens takes well under 2 s.", 1,
+            "large_block_in_time",
+            "A block of 64 positions and 2,000 tokens takes well under 2 s.",
+            1,
             "One pass over the numbers is enough.",
             Values(
                 ### BEGIN HIDDEN TESTS
@@ -167,7 +190,12 @@ MARKOV_BAD_HIDDEN = (
     Bad(call([[0.5, 0.25]], 7, {7: [NAN, 0.5]}), "markov_bias", 7, "the bias row of token 7 holds a NaN"),
     Bad(call([[0.5, 0.25]], 7, {7: [INF, 0.5]}), "markov_bias", 7, "the bias row of token 7 holds +inf"),
     Bad(call([[0.5, 0.25]], 7, {7: [-INF, -INF]}), "markov_bias", 7, "the bias row of token 7 holds only −inf"),
-    Bad(call([[0.5, 0.75], [0.25, 0.5]], 5, {1: [0.5, 0.5, 8.0]}), "markov_bias", 1, "the bias row of token 1 is too long"),
+    Bad(
+        call([[0.5, 0.75], [0.25, 0.5]], 5, {1: [0.5, 0.5, 8.0]}),
+        "markov_bias",
+        1,
+        "the bias row of token 1 is too long",
+    ),
     Bad(call([[0.5, 0.75], [0.25, 0.5]], 5, {1: [0.5, NAN]}), "markov_bias", 1, "the bias row of token 1 holds a NaN"),
 )
 
@@ -230,7 +258,10 @@ def masked_chains(rng: Rng) -> Iterator[Call]:
     for block in random_blocks(rng):
         vocabulary = block.shape[1]
         logits = np.where(rng.random(block.shape) < 0.5, -np.inf, -np.abs(block) - 1.0)
-        rows = {t: np.where(rng.random(vocabulary) < 0.4, -np.inf, rng.normal(scale=4.0, size=vocabulary)) for t in range(vocabulary)}
+        rows = {
+            t: np.where(rng.random(vocabulary) < 0.4, -np.inf, rng.normal(scale=4.0, size=vocabulary))
+            for t in range(vocabulary)
+        }
         logits[:, 0] = -30.0
         for row in rows.values():
             row[0] = rng.normal()
@@ -240,27 +271,36 @@ def masked_chains(rng: Rng) -> Iterator[Call]:
 def large_chain(rng: Rng) -> Iterator[Call]:
     block = rng.normal(size=(64, 2000))
     yield call(block, 3, {t: rng.normal(scale=2.0, size=2000) for t in range(0, 2000, 8)})
+
+
 ### END HIDDEN TESTS
 
 
 TASK_2_2 = Task(
-    id="2.2", lesson=LESSON, module="dspark_mini.drafting", function="dspark_markov_candidates",
+    id="2.2",
+    lesson=LESSON,
+    module="dspark_mini.drafting",
+    function="dspark_markov_candidates",
     todo="correct each row by the bias of the token chosen just before it, then choose",
     hints=(
         "The chain has one link: which token was chosen just before. For the first position that is the anchor, "
         "from then on the token that you chose yourself, after its correction.",
-        "Walk over the rows with a variable `previous`. Ask biases.get(previous) for the row of biases; where there "
-        "is none, the base logits stand. Put the sum into a new array, so that the caller's stays as it is.",
+        'Walk over the rows with a variable `previous`. bias_row("markov_bias", previous, biases.get(previous), V) is the '
+        "row of biases, or None where there is none: then the base logits stand. Put the sum into a new array, so that "
+        "the caller's stays as it is.",
         "previous = the anchor\n"
-        "for each row of logits:\n"
-        "    bias = the row of `previous`, if there is one (bias_row checks its length)\n"
-        "    corrected = row + bias, or the row itself\n"
-        "    best = argmax of corrected (check_best refuses NaN, +inf and a row of only −inf)\n"
+        "for each position k and its row of logits:\n"
+        '    bias = bias_row("markov_bias", previous, biases.get(previous), number of tokens)\n'
+        "    corrected = row + bias, or the row itself where bias is None\n"
+        "    best = argmax of corrected, as a plain int\n"
+        "    check_best(corrected[best], block_logits=(k, row), markov_bias=(previous, bias))\n"
         "    note best, and let it be `previous` for the next row",
     ),
     properties=(
         Property(
-            "correct_then_choose", "Position k takes the argmax of its logits plus the bias of the token before it.", 3,
+            "correct_then_choose",
+            "Position k takes the argmax of its logits plus the bias of the token before it.",
+            3,
             "Add the bias to the row first, then take the argmax of the sum.",
             Values(
                 examples=MARKOV[:1],
@@ -270,17 +310,23 @@ TASK_2_2 = Task(
             ),
         ),
         Property(
-            "follows_corrected_choice", "The token before is the one chosen after correction, not the row's own argmax.", 2,
+            "follows_corrected_choice",
+            "The token before is the one chosen after correction, not the row's own argmax.",
+            2,
             "Set previous to the token that you have just appended; the anchor serves the first position only.",
             Values(
-                examples=(Example(call([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]], 0, {0: [8.0, 0.0], 1: [0.0, 0.0]}), [0, 0, 0]),),
+                examples=(
+                    Example(call([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]], 0, {0: [8.0, 0.0], 1: [0.0, 0.0]}), [0, 0, 0]),
+                ),
                 ### BEGIN HIDDEN TESTS
                 hidden=biases_that_decide,
                 ### END HIDDEN TESTS
             ),
         ),
         Property(
-            "base_logits_count", "The base logits stay in the sum: a bias corrects them and does not replace them.", 1,
+            "base_logits_count",
+            "The base logits stay in the sum: a bias corrects them and does not replace them.",
+            1,
             "The corrected row is U_k + B[previous]; a bias alone says nothing about position k.",
             Values(
                 examples=(Example(call([[8.0, 0.0], [0.0, 8.0]], 0, {0: [0.0, 1.0], 1: [1.0, 0.0]}), [0, 1]),),
@@ -290,7 +336,9 @@ TASK_2_2 = Task(
             ),
         ),
         Property(
-            "anchor_starts_chain", "The first position is corrected by the anchor, which may lie outside the vocabulary.", 1,
+            "anchor_starts_chain",
+            "The first position is corrected by the anchor, which may lie outside the vocabulary.",
+            1,
             "Look the anchor up in markov_bias like any token; it needs no column in block_logits.",
             Values(
                 examples=(Example(call([[0.0, 1.0]], 9, {9: [2.0, 0.0]}), [0]),),
@@ -300,18 +348,24 @@ TASK_2_2 = Task(
             ),
         ),
         Property(
-            "missing_row_adds_nothing", "A token without a row in markov_bias adds nothing, and unused rows are not read.", 1,
+            "missing_row_adds_nothing",
+            "A token without a row in markov_bias adds nothing, and unused rows are not read.",
+            1,
             "markov_bias.get(previous) is None for a missing token. A missing row does not bring back an older one.",
             Values(
-                examples=(Example(call([[0.0, 1.0], [0.0, 1.0]], 0, {0: [2.0, 0.0], 7: [NAN]}), [0, 0]),
-                          Example(call([[1.0, 0.0], [1.0, 0.0]], 5, {5: [0.0, 2.0]}), [1, 0])),
+                examples=(
+                    Example(call([[0.0, 1.0], [0.0, 1.0]], 0, {0: [2.0, 0.0], 7: [NAN]}), [0, 0]),
+                    Example(call([[1.0, 0.0], [1.0, 0.0]], 5, {5: [0.0, 2.0]}), [1, 0]),
+                ),
                 ### BEGIN HIDDEN TESTS
                 hidden=missing_rows,
                 ### END HIDDEN TESTS
             ),
         ),
         Property(
-            "ties_go_to_lowest_id", "Of equal sums the lowest token id wins.", 1,
+            "ties_go_to_lowest_id",
+            "Of equal sums the lowest token id wins.",
+            1,
             "np.argmax of the sum returns the first maximum; a loop must replace the best on > and not on >=.",
             Values(
                 examples=(Example(call([[0.5, 0.0], [0.0, 0.0]], 0, {0: [0.0, 0.5]}), [0, 1]),),
@@ -321,7 +375,9 @@ TASK_2_2 = Task(
             ),
         ),
         Property(
-            "masked_and_negative_logits", "−inf is legal in logits and in biases: a token that is not to be drafted.", 1,
+            "masked_and_negative_logits",
+            "−inf is legal in logits and in biases: a token that is not to be drafted.",
+            1,
             "Add −inf like any number: the sum stays −inf and never wins.",
             Values(
                 examples=(Example(call([[-INF, -2.0], [-1.0, -9.0]], 0, {1: [-INF, 0.0]}), [1, 1]),),
@@ -330,9 +386,11 @@ TASK_2_2 = Task(
                 ### END HIDDEN TESTS
             ),
         ),
-        *manners("plain ints in a list", MARKOV, MARKOV_BAD, MARKOV_BAD_HIDDEN),
+        *manners("plain ints in a list", MARKOV, MARKOV_BAD, MARKOV_BAD_HIDDEN, CHECK_WINNER),
         Property(
-            "large_block_in_time", "A block of 64 positions and 2,000 tokens takes well under 2 s.", 1,
+            "large_block_in_time",
+            "A block of 64 positions and 2,000 tokens takes well under 2 s.",
+            1,
             "The block is walked once; no other chain than the chosen one is looked at.",
             Values(
                 ### BEGIN HIDDEN TESTS
@@ -385,7 +443,7 @@ def stops(rng: Rng) -> Iterator[Call]:
     """High, then one low value, then high again; never an equality; wide limits."""
     for stop in range(8):
         values = rng.uniform(0.6, 1.0, size=9)
-        values[stop + 1:] = rng.uniform(0.55, 1.0, size=8 - stop)
+        values[stop + 1 :] = rng.uniform(0.55, 1.0, size=8 - stop)
         values[stop] = rng.uniform(0.05, 0.4)
         yield call(values, 0.5, 1, 12)
 
@@ -424,11 +482,16 @@ def defaults(rng: Rng) -> Iterator[Call]:
 
 def longest_prefix(rng: Rng) -> Iterator[Call]:
     yield call(rng.uniform(0.5, 1.0, size=64), 0.5, 1, 64)
+
+
 ### END HIDDEN TESTS
 
 
 TASK_2_3 = Task(
-    id="2.3", lesson=LESSON, module="dspark_mini.confidence", function="choose_confident_prefix",
+    id="2.3",
+    lesson=LESSON,
+    module="dspark_mini.confidence",
+    function="choose_confident_prefix",
     todo="count the confidences up to the first below the threshold, then clamp the count",
     hints=(
         "Two steps. First a count: how many confidences, from the left, are not below the threshold. Then a clamp: "
@@ -441,7 +504,9 @@ TASK_2_3 = Task(
     ),
     properties=(
         Property(
-            "first_low_value_stops", "The first confidence below the threshold ends the prefix, whatever comes after it.", 3,
+            "first_low_value_stops",
+            "The first confidence below the threshold ends the prefix, whatever comes after it.",
+            3,
             "Stop at the first low value; do not count all high ones, and do not look for the last.",
             Values(
                 examples=PREFIX[:1],
@@ -451,8 +516,10 @@ TASK_2_3 = Task(
             ),
         ),
         Property(
-            "each_value_on_its_own", "Each confidence is compared with the threshold itself; products come in lesson 04.", 1,
-            "c_k is already conditional on the tokens before k: compare it as it is, without a running product or mean.",
+            "each_value_on_its_own",
+            "Each confidence is compared with the threshold itself; products come in lesson 04.",
+            1,
+            "c_k is already conditional on the tokens before k: compare it as it is, without a running product.",
             Values(
                 examples=(Example(call([0.75, 0.75, 0.75, 0.75], 0.5, 1, 8), 4),),
                 ### BEGIN HIDDEN TESTS
@@ -461,7 +528,9 @@ TASK_2_3 = Task(
             ),
         ),
         Property(
-            "equal_passes", "A confidence that equals the threshold passes.", 2,
+            "equal_passes",
+            "A confidence that equals the threshold passes.",
+            2,
             "Below means <. Continue while confidence >= threshold.",
             Values(
                 examples=(Example(call([0.75, 0.5, 0.25], 0.5, 1, 8), 2),),
@@ -471,7 +540,9 @@ TASK_2_3 = Task(
             ),
         ),
         Property(
-            "threshold_zero_and_one", "At threshold 0 everything passes, at 1 only certainty does.", 1,
+            "threshold_zero_and_one",
+            "At threshold 0 everything passes, at 1 only certainty does.",
+            1,
             "0 and 1 are ordinary thresholds: do not treat 0 as absent.",
             Values(
                 examples=(Example(call([0.0, 0.25], 0.0, 1, 8), 2), Example(call([1.0, 1.0, 0.875], 1.0, 1, 8), 2)),
@@ -481,7 +552,9 @@ TASK_2_3 = Task(
             ),
         ),
         Property(
-            "clamped_in_order", "The prefix is raised to min_tokens, then cut to max_tokens and to what there is.", 2,
+            "clamped_in_order",
+            "The prefix is raised to min_tokens, then cut to max_tokens and to what there is.",
+            2,
             "min(max(prefix, min_tokens), max_tokens, len(confidences)): the number of confidences has the last word.",
             Values(
                 examples=(*PREFIX[1:], Example(call([0.75, 0.25], 0.5, 4, 6), 2)),
@@ -491,10 +564,15 @@ TASK_2_3 = Task(
             ),
         ),
         Property(
-            "defaults_and_keywords", "Without limits it is 1 to 8 tokens, and the limits can be given by name.", 1,
+            "defaults_and_keywords",
+            "Without limits it is 1 to 8 tokens, and the limits can be given by name.",
+            1,
             "Keep the signature: (confidences, threshold, min_tokens=1, max_tokens=8).",
             Values(
-                examples=(Example(call([0.75] * 9, 0.5), 8), Example(call([0.25, 0.75], threshold=0.5, min_tokens=2), 2)),
+                examples=(
+                    Example(call([0.75] * 9, 0.5), 8),
+                    Example(call([0.25, 0.75], threshold=0.5, min_tokens=2), 2),
+                ),
                 ### BEGIN HIDDEN TESTS
                 hidden=defaults,
                 ### END HIDDEN TESTS
@@ -502,7 +580,9 @@ TASK_2_3 = Task(
         ),
         *manners("one plain int", PREFIX, PREFIX_BAD, PREFIX_BAD_HIDDEN),
         Property(
-            "long_block_in_time", "64 confidences take well under 2 s.", 1,
+            "long_block_in_time",
+            "64 confidences take well under 2 s.",
+            1,
             "One walk over the confidences is enough.",
             Values(
                 ### BEGIN HIDDEN TESTS
@@ -546,19 +626,29 @@ RECORD_BAD_HIDDEN = (
 def records(rng: Rng) -> Iterator[Call]:
     for _ in range(30):
         size = int(rng.integers(1, 12))
-        yield call(str(rng.choice(["dflash", "dspark"])), rng.integers(0, 2000, size=size),
-                   rng.integers(0, 9, size=size) / 8.0, float(rng.integers(0, 9)) / 8.0, int(rng.integers(1, 9)))
+        yield call(
+            str(rng.choice(["dflash", "dspark"])),
+            rng.integers(0, 2000, size=size),
+            rng.integers(0, 9, size=size) / 8.0,
+            float(rng.integers(0, 9)) / 8.0,
+            int(rng.integers(1, 9)),
+        )
 
 
 def default_budgets(rng: Rng) -> Iterator[Call]:
     for size in (7, 8, 9, 20):
         yield call("dspark", list(range(size)), [0.75] * size, 0.5)
         yield call("dflash", list(range(size)), [0.75] * size, threshold=0.5, max_tokens=2)
+
+
 ### END HIDDEN TESTS
 
 
 TASK_RECORD = Task(
-    id="record", lesson=LESSON, module="dspark_mini.records", function="build_draft_record",
+    id="record",
+    lesson=LESSON,
+    module="dspark_mini.records",
+    function="build_draft_record",
     todo="solve 2.3 first: the given record calls your choose_confident_prefix",
     hints=(
         "The record is given in the notebook. It calls your choose_confident_prefix, so it works once task 2.3 does.",
@@ -569,29 +659,53 @@ TASK_RECORD = Task(
     ),
     properties=(
         Property(
-            "all_five_keys", "The record holds mode, block_tokens, verify_tokens, proposed and verify_budget.", 1,
+            "all_five_keys",
+            "The record holds mode, block_tokens, verify_tokens, proposed and verify_budget.",
+            1,
             "block_tokens are all the candidates, verify_tokens the first verify_budget of them.",
             Values(examples=RECORD),
         ),
         Property(
-            "budget_is_confident_prefix", "verify_budget is the confident prefix, from 1 to max_tokens, in either mode.", 1,
+            "budget_is_confident_prefix",
+            "verify_budget is the confident prefix, from 1 to max_tokens, in either mode.",
+            1,
             "Call choose_confident_prefix(confidences, threshold, 1, max_tokens); the mode does not change the budget.",
             Values(
-                examples=(Example(call("dflash", [3, 1, 2], [0.5, 0.5, 0.5], 0.5, 2),
-                                  {"mode": "dflash", "block_tokens": [3, 1, 2], "verify_tokens": [3, 1], "proposed": 3,
-                                   "verify_budget": 2}),),
+                examples=(
+                    Example(
+                        call("dflash", [3, 1, 2], [0.5, 0.5, 0.5], 0.5, 2),
+                        {
+                            "mode": "dflash",
+                            "block_tokens": [3, 1, 2],
+                            "verify_tokens": [3, 1],
+                            "proposed": 3,
+                            "verify_budget": 2,
+                        },
+                    ),
+                ),
                 ### BEGIN HIDDEN TESTS
                 hidden=records,
                 ### END HIDDEN TESTS
             ),
         ),
         Property(
-            "defaults_and_keywords", "Without max_tokens the budget ends at 8.", 1,
+            "defaults_and_keywords",
+            "Without max_tokens the budget ends at 8.",
+            1,
             "Keep the signature: (mode, candidates, confidences, threshold, max_tokens=8).",
             Values(
-                examples=(Example(call("dspark", list(range(9)), [0.75] * 9, 0.5),
-                                  {"mode": "dspark", "block_tokens": list(range(9)), "verify_tokens": list(range(8)),
-                                   "proposed": 9, "verify_budget": 8}),),
+                examples=(
+                    Example(
+                        call("dspark", list(range(9)), [0.75] * 9, 0.5),
+                        {
+                            "mode": "dspark",
+                            "block_tokens": list(range(9)),
+                            "verify_tokens": list(range(8)),
+                            "proposed": 9,
+                            "verify_budget": 8,
+                        },
+                    ),
+                ),
                 ### BEGIN HIDDEN TESTS
                 hidden=default_budgets,
                 ### END HIDDEN TESTS
@@ -657,11 +771,16 @@ def edge_anchors(rng: Rng) -> Iterator[Call]:
 
 def large_mask(rng: Rng) -> Iterator[Call]:
     yield call(256, rng.integers(0, 257, size=16), 16)
+
+
 ### END HIDDEN TESTS
 
 
 TASK_2_4 = Task(
-    id="2.4", lesson=LESSON, module="dspark_mini.masks", function="block_mask",
+    id="2.4",
+    lesson=LESSON,
+    module="dspark_mini.masks",
+    function="block_mask",
     todo="say for every row which context columns and which block columns it may see",
     hints=(
         "Two questions for every row, and both have the row's block in them: is this context column before the anchor "
@@ -675,7 +794,9 @@ TASK_2_4 = Task(
     ),
     properties=(
         Property(
-            "context_before_anchor", "A row sees the context strictly before its own anchor, and nothing at or after it.", 2,
+            "context_before_anchor",
+            "A row sees the context strictly before its own anchor, and nothing at or after it.",
+            2,
             "The anchor's own features are not known when its block is drafted: column < anchor, not <=.",
             Values(
                 examples=MASK[:1],
@@ -685,7 +806,9 @@ TASK_2_4 = Task(
             ),
         ),
         Property(
-            "both_directions_in_block", "A row sees every position of its own block, before and after itself.", 2,
+            "both_directions_in_block",
+            "A row sees every position of its own block, before and after itself.",
+            2,
             "A block is drafted in one go, so its mask is bidirectional, not causal, and the diagonal is True.",
             Values(
                 examples=(Example(call(1, [1], 3), np.ones((3, 4), dtype=bool)),),
@@ -695,7 +818,9 @@ TASK_2_4 = Task(
             ),
         ),
         Property(
-            "blocks_do_not_mix", "Blocks packed into one forward never see each other, and each has its own anchor.", 2,
+            "blocks_do_not_mix",
+            "Blocks packed into one forward never see each other, and each has its own anchor.",
+            2,
             "The block half is block-diagonal: True only where row and column belong to the same block.",
             Values(
                 examples=MASK[1:],
@@ -705,18 +830,25 @@ TASK_2_4 = Task(
             ),
         ),
         Property(
-            "blocks_in_given_order", "Blocks stand in the order of anchor_positions; anchors may repeat or go back.", 1,
+            "blocks_in_given_order",
+            "Blocks stand in the order of anchor_positions; anchors may repeat or go back.",
+            1,
             "Do not sort the anchors and do not merge equal ones: two blocks may share an anchor and stay apart.",
             Values(
-                examples=(Example(call(2, [2, 1, 1], 1),
-                                  np.array([[1, 1, 1, 0, 0], [1, 0, 0, 1, 0], [1, 0, 0, 0, 1]], dtype=bool)),),
+                examples=(
+                    Example(
+                        call(2, [2, 1, 1], 1), np.array([[1, 1, 1, 0, 0], [1, 0, 0, 1, 0], [1, 0, 0, 0, 1]], dtype=bool)
+                    ),
+                ),
                 ### BEGIN HIDDEN TESTS
                 hidden=any_order,
                 ### END HIDDEN TESTS
             ),
         ),
         Property(
-            "edges_of_the_context", "An anchor of 0 sees no context, one of context_length all of it; no context is legal.", 1,
+            "edges_of_the_context",
+            "An anchor of 0 sees no context, one of context_length all of it; no context is legal.",
+            1,
             "With context_length 0 the left half has no columns; np.arange(0) compares without complaint.",
             Values(
                 examples=(Example(call(0, [0], 2), np.ones((2, 2), dtype=bool)),),
@@ -727,7 +859,9 @@ TASK_2_4 = Task(
         ),
         *manners("booleans in an array", MASK, MASK_BAD, MASK_BAD_HIDDEN),
         Property(
-            "large_mask_in_time", "A context of 256 with 16 blocks of 16 takes well under 2 s.", 1,
+            "large_mask_in_time",
+            "A context of 256 with 16 blocks of 16 takes well under 2 s.",
+            1,
             "Compare whole arrays; a loop over every cell is slow, though it may just pass.",
             Values(
                 ### BEGIN HIDDEN TESTS
@@ -780,24 +914,32 @@ def unreached(rng: Rng) -> Iterator[Call]:
 
 def many_rounds(rng: Rng) -> Iterator[Call]:
     yield call(rng.integers(0, 65, size=2000), 64)
+
+
 ### END HIDDEN TESTS
 
 
 TASK_2_5 = Task(
-    id="2.5", lesson=LESSON, module="dspark_mini.confidence", function="conditional_acceptance",
+    id="2.5",
+    lesson=LESSON,
+    module="dspark_mini.confidence",
+    function="conditional_acceptance",
     todo="divide, for each position, the rounds that passed it by the rounds that reached it",
     hints=(
         "A position can only be accepted in a round that accepted everything before it. So the rate of position k "
         "compares two groups of rounds: those with at least k accepted, among those with at least k − 1.",
-        "Count first: for k = 0..γ, how many rounds have at least k accepted. Neighbours in that list are numerator and "
+        "Count first: for k = 0..γ, how many rounds have at least k accepted. Neighbours in that list are numerator "
+        "and "
         "denominator. A denominator of 0 means that nobody came so far: the rate is unknown, nan, and not 0.",
         "reached = for k from 0 to block_size: number of rounds with count ≥ k\n"
         "for k from 1 to block_size: reached[k] / reached[k − 1], or nan where reached[k − 1] is 0",
     ),
     properties=(
         Property(
-            "passed_among_reached", "Position k: rounds with at least k accepted, among those with at least k − 1.", 3,
-            "An accepted count of k means that positions 1..k passed: compare with >=, and shift by one between the two.",
+            "passed_among_reached",
+            "Position k: rounds with at least k accepted, among those with at least k − 1.",
+            3,
+            "A count of k means that positions 1..k passed: compare with >=, and shift by one between the two.",
             Values(
                 examples=ACCEPTANCE,
                 ### BEGIN HIDDEN TESTS
@@ -806,7 +948,9 @@ TASK_2_5 = Task(
             ),
         ),
         Property(
-            "condition_on_reaching", "The denominator is the rounds that came so far, not all the rounds.", 2,
+            "condition_on_reaching",
+            "The denominator is the rounds that came so far, not all the rounds.",
+            2,
             "Divide by reached[k − 1]; divided by all rounds it would be the survival a_k, which always falls.",
             Values(
                 examples=(Example(call([0, 0, 0, 2], 2), [0.25, 1.0]),),
@@ -816,7 +960,9 @@ TASK_2_5 = Task(
             ),
         ),
         Property(
-            "unreached_is_nan", "Where no round came that far, the rate is nan; without rounds all of them are.", 2,
+            "unreached_is_nan",
+            "Where no round came that far, the rate is nan; without rounds all of them are.",
+            2,
             "0 would say that the position always fails. float('nan') says that nobody knows.",
             Values(
                 examples=(Example(call([0, 0], 3), [0.0, NAN, NAN]), Example(call([], 2), [NAN, NAN])),
@@ -827,7 +973,9 @@ TASK_2_5 = Task(
         ),
         *manners("plain floats in a list", ACCEPTANCE, ACCEPTANCE_BAD, ACCEPTANCE_BAD_HIDDEN),
         Property(
-            "many_rounds_in_time", "2,000 rounds of 64 positions take well under 2 s.", 1,
+            "many_rounds_in_time",
+            "2,000 rounds of 64 positions take well under 2 s.",
+            1,
             "One comparison of the whole array a position is enough.",
             Values(
                 ### BEGIN HIDDEN TESTS

@@ -120,7 +120,7 @@ def unchanged(before: Any, after: Any) -> bool:
         return list(before) == list(after) and all(unchanged(before[key], after[key]) for key in before)
     if isinstance(before, (list, tuple)):
         return len(before) == len(after) and all(map(unchanged, before, after))
-    return bool(before == after) or (before != before and after != after)
+    return bool(before == after) or bool(before != before and after != after)  # NaN is left as NaN
 
 
 @contextlib.contextmanager

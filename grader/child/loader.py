@@ -1,7 +1,6 @@
 """Loading a learner's code: cell by cell, so that a broken one costs nothing but what it defines."""
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -81,7 +80,10 @@ def without_magics(source: str) -> str:
 
 def defines(source: str, function: str) -> bool:
     """Tell whether code defines a function, even where a fault elsewhere keeps it from being parsed."""
-    return re.search(rf"^\s*(?:async\s+)?def\s+{re.escape(function)}\s*\(|^{re.escape(function)}\s*=[^=]", source, re.M) is not None
+    return (
+        re.search(rf"^\s*(?:async\s+)?def\s+{re.escape(function)}\s*\(|^{re.escape(function)}\s*=[^=]", source, re.M)
+        is not None
+    )
 
 
 def _parts(tree: ast.Module, statements: bool) -> Iterator[ast.Module]:
@@ -106,6 +108,10 @@ def _run(tree: ast.Module, label: str, namespace: dict[str, Any], flags: int) ->
 
 def _future_flags(tree: ast.Module) -> int:
     """Collect the compiler flags of `from __future__ import …`, which must reach every statement."""
-    names = [alias.name for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"
-             for alias in node.names]
+    names = [
+        alias.name
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        for alias in node.names
+    ]
     return sum({getattr(__future__, name).compiler_flag for name in names if hasattr(__future__, name)})

@@ -47,8 +47,14 @@ def answer(request: dict[str, Any], namespace: dict[str, Any]) -> dict[str, Any]
     """Make one call and put its outcome into plain data."""
     function = namespace[request["function"]]
     outcome = LocalCaller(function).outcome(Call(tuple(request["args"]), request["kwargs"]))
-    return {"value": outcome.value, "error": outcome.error, "message": outcome.message[:500], "line": outcome.line,
-            "changed": outcome.changed, "timed_out": outcome.timed_out}
+    return {
+        "value": outcome.value,
+        "error": outcome.error,
+        "message": outcome.message[:500],
+        "line": outcome.line,
+        "changed": outcome.changed,
+        "timed_out": outcome.timed_out,
+    }
 
 
 def limit_resources() -> None:

@@ -13,10 +13,11 @@ import numpy as np
 
 from dspark_mini.confidence import choose_confident_prefix
 from dspark_mini.inputs import token_ids, unit_number, unit_numbers
-from dspark_mini.records import MODES, build_draft_record
+from dspark_mini.records import build_draft_record
 from grader.mutants import right, wrong
 
 Record = dict[str, Any]
+MODES = ("dflash", "dspark")
 
 
 def _read(

@@ -8,13 +8,13 @@ import sys
 import warnings
 from collections import ChainMap
 from collections.abc import Callable, Iterator
-from functools import lru_cache, reduce
+from functools import cache, reduce
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from dspark_mini.inputs import bias_mapping, bias_row, check_best, logit_rows, token_id
+from dspark_mini.drafting import dspark_markov_candidates
 from grader.mutants import right, wrong
 
 TASK = "2.2"
@@ -22,20 +22,15 @@ NAME = "markov_bias"
 
 
 def checked(block_logits: Any, anchor_token: Any, markov_bias: Any) -> Any:
-    """Refuse bad input as the stub does, and return the logits as an array."""
-    token_id("anchor_token", anchor_token)
-    bias_mapping(NAME, markov_bias)
-    return logit_rows("block_logits", block_logits)
+    """Refuse bad input as the reference does, and return the logits as an array, without a copy where it is one."""
+    dspark_markov_candidates(block_logits, anchor_token, markov_bias)
+    return np.asarray(block_logits, dtype=float)
 
 
 def row_of(markov_bias: Any, token: int, vocabulary: int) -> Any:
-    """Return the bias row of a token, zeros where it has none; a bad row is refused."""
+    """Return the bias row of a token as an array, zeros where it has none."""
     row = markov_bias.get(token)
-    if row is None:
-        return np.zeros(vocabulary)
-    bias = bias_row(NAME, token, row, vocabulary)
-    check_best(NAME, token, float(bias.max()))
-    return bias
+    return np.zeros(vocabulary) if row is None else np.asarray(row, dtype=float)
 
 
 def walk(block_logits: Any, anchor_token: Any, markov_bias: Any, step: Callable[[Any, Any], Any]) -> list[int]:
@@ -48,8 +43,8 @@ def walk(block_logits: Any, anchor_token: Any, markov_bias: Any, step: Callable[
 
 
 def chain(block_logits: Any, anchor_token: Any, markov_bias: Any) -> list[int]:
-    """Draft the block as it should be."""
-    return walk(block_logits, anchor_token, markov_bias, lambda row, bias: row + bias)
+    """Refuse bad input and draft the block as it should be."""
+    return walk(block_logits, anchor_token, markov_bias, np.add)
 
 
 # --- Wrong: how logits and bias come together -------------------------------------------------------------
@@ -78,8 +73,7 @@ def bias_added_as_a_scalar(block_logits: Any, anchor_token: int, markov_bias: An
 
 @wrong(TASK, "correct_then_choose", "The bias comes into play only where base logits tie.")
 def bias_breaks_ties_only(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[int]:
-    return walk(block_logits, anchor_token, markov_bias,
-                lambda row, bias: np.where(row == row.max(), bias, -np.inf))
+    return walk(block_logits, anchor_token, markov_bias, lambda row, bias: np.where(row == row.max(), bias, -np.inf))
 
 
 @wrong(TASK, "correct_then_choose", "The corrections of all steps add up.")
@@ -98,8 +92,10 @@ def bias_transposed(block_logits: Any, anchor_token: int, markov_bias: Any) -> l
     previous, tokens = anchor_token, []
     for row in checked(block_logits, anchor_token, markov_bias):
         row_of(markov_bias, previous, row.size)
-        into = [float(markov_bias[t][previous]) if t in markov_bias and 0 <= previous < len(markov_bias[t]) else 0.0
-                for t in range(row.size)]
+        into = [
+            float(markov_bias[t][previous]) if t in markov_bias and 0 <= previous < len(markov_bias[t]) else 0.0
+            for t in range(row.size)
+        ]
         previous = int((row + np.array(into)).argmax())
         tokens.append(previous)
     return tokens
@@ -143,7 +139,7 @@ def best_sum_over_the_block(block_logits: Any, anchor_token: int, markov_bias: A
     paths: dict[int, tuple[float, list[int]]] = {anchor_token: (0.0, [])}
     for row in checked(block_logits, anchor_token, markov_bias):
         scores = {p: paths[p][0] + row + row_of(markov_bias, p, row.size) for p in paths}
-        best = {t: max(paths, key=lambda p: (scores[p][t], -p)) for t in range(row.size)}  # noqa: B023
+        best = {t: max(paths, key=lambda p: (scores[p][t], -p)) for t in range(row.size)}
         paths = {t: (float(scores[p][t]), [*paths[p][1], t]) for t, p in best.items()}
     return max(paths.values(), key=lambda path: path[0])[1]
 
@@ -285,10 +281,7 @@ def keys_as_strings(block_logits: Any, anchor_token: int, markov_bias: Any) -> l
 def missing_row_is_an_error(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[int]:
     previous, tokens = anchor_token, []
     for row in checked(block_logits, anchor_token, markov_bias):
-        bias = bias_row(NAME, previous, markov_bias[previous], row.size)
-        corrected = row + bias
-        previous = int(corrected.argmax())
-        check_best(NAME, previous, float(corrected.max()))
+        previous = int(np.argmax(row + np.asarray(markov_bias[previous])))
         tokens.append(previous)
     return tokens
 
@@ -376,8 +369,12 @@ def maximum_over_pairs(block_logits: Any, anchor_token: int, markov_bias: Any) -
 
 @wrong(TASK, "ties_go_to_lowest_id", "Of equal sums the one with the better base logit wins.")
 def ties_by_base_logit(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[int]:
-    return walk(block_logits, anchor_token, markov_bias,
-                lambda row, bias: np.where(row + bias == (row + bias).max(), row, -np.inf))
+    return walk(
+        block_logits,
+        anchor_token,
+        markov_bias,
+        lambda row, bias: np.where(row + bias == (row + bias).max(), row, -np.inf),
+    )
 
 
 @wrong(TASK, "ties_go_to_lowest_id", "Of equal sums the token that repeats the predecessor wins.")
@@ -460,7 +457,10 @@ def float_ids(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[fl
 
 @wrong(TASK, "no_memory", "A list as a default argument starts empty in each call.")
 def mutable_default(
-    block_logits: Any, anchor_token: int, markov_bias: Any, tokens: list[int] = []  # noqa: B006
+    block_logits: Any,
+    anchor_token: int,
+    markov_bias: Any,
+    tokens: list[int] = [],  # noqa: B006
 ) -> list[int]:
     tokens.extend(chain(block_logits, anchor_token, markov_bias))
     return tokens
@@ -524,19 +524,16 @@ def rows_made_arrays_in_the_dict(block_logits: Any, anchor_token: int, markov_bi
 # --- Wrong: bad input and time ----------------------------------------------------------------------------
 
 
-def unchecked(block_logits: Any, anchor_token: Any, markov_bias: Any, fit: Callable[[Any, int], Any]) -> list[int]:
-    """Draft from a checked block, with bias rows that pass through fit alone."""
-    previous, tokens = anchor_token, []
-    for row in checked(block_logits, anchor_token, markov_bias):
-        bias = fit(np.asarray(markov_bias.get(previous, np.zeros(row.size)), dtype=float), row.size)
-        previous = int((row + bias_row(NAME, previous, bias, row.size)).argmax())
-        tokens.append(previous)
-    return tokens
-
-
 @wrong(TASK, "bad_input_raises", "NumPy refuses whatever does not fit, and a finite block gives a finite sum.")
 def bias_values_unchecked(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[int]:
-    return unchecked(block_logits, anchor_token, markov_bias, lambda bias, vocabulary: bias)
+    previous, tokens = anchor_token, []
+    for row in checked(block_logits, anchor_token, {}):
+        bias = row_of(markov_bias, previous, row.size)
+        if bias.shape != row.shape:
+            raise ValueError(f"markov_bias of token {previous} has the wrong length.")
+        previous = int((row + bias).argmax())
+        tokens.append(previous)
+    return tokens
 
 
 @wrong(TASK, "bad_input_raises", "A bias of one number is meant for all tokens.")
@@ -571,17 +568,22 @@ def all_forbidden_is_missing(block_logits: Any, anchor_token: int, markov_bias: 
 
 @wrong(TASK, "bad_input_raises", "Only the anchor's bias row has to be checked.")
 def only_the_anchors_bias_checked(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[int]:
-    vocabulary = checked(block_logits, anchor_token, markov_bias).shape[1]
-    row_of(markov_bias, anchor_token, vocabulary)
-    fitting = {token: row for token, row in markov_bias.items() if len(row) == vocabulary and np.isfinite(row).any()}
-    return unchecked(block_logits, anchor_token, fitting, lambda bias, vocabulary: np.nan_to_num(bias, neginf=-np.inf))
+    logits = checked(block_logits, anchor_token, {})
+    checked(logits[:1], anchor_token, markov_bias)
+    previous, tokens = anchor_token, []
+    for row in logits:
+        previous = int((row + row_of(markov_bias, previous, row.size)[: row.size]).argmax())
+        tokens.append(previous)
+    return tokens
 
 
 @wrong(TASK, "bad_input_raises", "The block comes from a model and is never bad.")
 def block_unchecked(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[int]:
     previous, tokens = anchor_token, []
     for row in np.asarray(block_logits, dtype=float):
-        previous = int((row + row_of(markov_bias, previous, len(row))).argmax())
+        bias = row_of(markov_bias, previous, len(row))
+        checked(np.zeros((1, len(row))), previous, {previous: bias})
+        previous = int((row + bias).argmax())
         tokens.append(previous)
     return tokens
 
@@ -601,19 +603,21 @@ def index_error_for_length(block_logits: Any, anchor_token: int, markov_bias: An
 
 @wrong(TASK, "error_names_offender", "The step is named at which the bad bias row was met.")
 def step_named_for_token(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[int]:
-    chain([row for row in block_logits[:0]] or block_logits, anchor_token, {})
-    try:
-        return chain(block_logits, anchor_token, markov_bias)
-    except ValueError as error:
-        raise ValueError("markov_bias is bad at step 0 of the block.") from error
+    logits = checked(block_logits, anchor_token, {})
+    for step in range(len(logits)):
+        try:
+            tokens = chain(logits[: step + 1], anchor_token, markov_bias)
+        except ValueError as error:
+            raise ValueError(f"markov_bias is bad at step {step} of the block.") from error
+    return tokens
 
 
-@wrong(TASK, "error_names_offender", "One name for both matrices will do.")
+@wrong(TASK, "error_names_offender", "The caller knows which argument is meant.")
 def argument_left_out(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[int]:
     try:
         return chain(block_logits, anchor_token, markov_bias)
     except ValueError as error:
-        raise ValueError(str(error).replace("markov_bias", "The logits").replace("block_logits", "The logits")) from error
+        raise ValueError(str(error).replace("markov_bias", "The bias").replace("block_logits", "The block")) from error
 
 
 @wrong(TASK, "error_names_offender", "The caller can find the bad row, knowing that there is one.")
@@ -640,8 +644,8 @@ def predecessor_asked_twice(block_logits: Any, anchor_token: int, markov_bias: A
     def chosen(k: int) -> int:
         if k < 0:
             return anchor_token
-        bias = row_of(markov_bias, chosen(k - 1), logits.shape[1]) if chosen(k - 1) in markov_bias else 0.0
-        return int((logits[k] + bias).argmax())
+        bias = row_of(markov_bias, chosen(k - 1), logits.shape[1])
+        return int((logits[k] + bias).argmax()) if chosen(k - 1) in markov_bias else int(logits[k].argmax())
 
     return [chosen(k) for k in range(len(logits))]
 
@@ -702,7 +706,7 @@ def recursive(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[in
 def recursive_with_memory(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[int]:
     logits = checked(block_logits, anchor_token, markov_bias)
 
-    @lru_cache(maxsize=None)
+    @cache
     def chosen(k: int) -> int:
         if k < 0:
             return anchor_token
@@ -727,13 +731,11 @@ def missing_row_excepted(block_logits: Any, anchor_token: int, markov_bias: Any)
     previous, tokens = anchor_token, []
     for logits in checked(block_logits, anchor_token, markov_bias):
         try:
-            corrected = logits + bias_row(NAME, previous, markov_bias[previous], len(logits))
+            corrected = np.add(logits, markov_bias[previous])
         except KeyError:
             corrected = logits
-        best = int(np.argmax(corrected))
-        check_best(NAME, previous, float(corrected[best]))
-        tokens.append(best)
-        previous = best
+        previous = int(np.argmax(corrected))
+        tokens.append(previous)
     return tokens
 
 
@@ -743,7 +745,7 @@ def corrected_copy(block_logits: Any, anchor_token: int, markov_bias: Any) -> li
     tokens = [anchor_token]
     for k in range(block.shape[0]):
         block[k] += row_of(markov_bias, tokens[k], block.shape[1])
-        tokens.append(sorted(range(block.shape[1]), key=lambda v: -block[k, v])[0])  # noqa: B023
+        tokens.append(sorted(range(block.shape[1]), key=lambda v: -block[k, v])[0])
     del tokens[0]
     return tokens
 
@@ -759,16 +761,13 @@ class Chain:
     """The Markov chain of one block."""
 
     def __init__(self, logits: Any, biases: Any) -> None:
-        self.logits, self.biases, self.tokens = logits, ChainMap(biases, ZeroRows()), list[int]()
+        self.logits, self.biases = logits, ChainMap(biases, ZeroRows())
+        self.tokens: list[int] = []
 
     def step(self, previous: int) -> int:
         row = self.logits[len(self.tokens)]
-        bias = self.biases[previous]
-        best = int((row + (bias_row(NAME, previous, bias, row.size) if np.ndim(bias) else bias)).argmax())
-        if not np.ndim(bias) == 0 and not math.isfinite(np.max(bias)):
-            raise ValueError(f"The row {previous} of markov_bias is not usable.")
-        self.tokens.append(best)
-        return best
+        self.tokens.append(int(np.add(row, self.biases[previous]).argmax()))
+        return self.tokens[-1]
 
 
 @right(TASK, "A class with a step method and a mapping that has zeros for missing tokens.")

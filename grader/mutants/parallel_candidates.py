@@ -11,15 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from dspark_mini.inputs import logit_rows
+from dspark_mini.drafting import dflash_parallel_candidates
 from grader.mutants import right, wrong
 
 TASK = "2.1"
 
 
+def checked_array(block_logits: Any) -> Any:
+    """Refuse bad input as the reference does, and return the block as an array, without a copy where it is one."""
+    dflash_parallel_candidates(block_logits)
+    return np.asarray(block_logits, dtype=float)
+
+
 def checked(block_logits: Any) -> list[list[float]]:
-    """Refuse bad input as the stub does, and return the rows as lists of floats."""
-    rows: list[list[float]] = logit_rows("block_logits", block_logits).astype(float).tolist()
+    """Refuse bad input as the reference does, and return the rows as lists of floats."""
+    rows: list[list[float]] = checked_array(block_logits).tolist()
     return rows
 
 
@@ -33,13 +39,13 @@ def checked_argmax(block_logits: Any) -> list[int]:
 
 @wrong(TASK, "argmax_of_each_row", "The argmax along axis 0 gives one token for each position.")
 def argmax_along_the_block(block_logits: Any) -> list[int]:
-    logits = logit_rows("block_logits", block_logits)
+    logits = checked_array(block_logits)
     return [int(best) for best in logits.argmax(axis=0)]
 
 
 @wrong(TASK, "argmax_of_each_row", "np.argmax without an axis looks at each row, since the matrix has rows.")
 def argmax_of_whole_matrix(block_logits: Any) -> list[int]:
-    logits = logit_rows("block_logits", block_logits)
+    logits = checked_array(block_logits)
     return [int(np.argmax(logits))] * len(logits)
 
 
@@ -77,14 +83,14 @@ def truncated_to_integers(block_logits: Any) -> list[int]:
 
 @wrong(TASK, "argmax_of_each_row", "Later positions build on the logits of the earlier ones, which are summed up.")
 def logits_summed_along_the_block(block_logits: Any) -> list[int]:
-    totals = np.cumsum(logit_rows("block_logits", block_logits), axis=0)
+    totals = np.cumsum(checked_array(block_logits), axis=0)
     return [int(best) for best in totals.argmax(axis=1)]
 
 
 @wrong(TASK, "argmax_of_each_row", "A drafter samples from its distribution.")
 def sampled_tokens(block_logits: Any) -> list[int]:
     rng, tokens = np.random.default_rng(), []
-    for row in np.array(checked(block_logits)):
+    for row in checked_array(block_logits):
         weights = np.exp(row - row.max())
         tokens.append(int(rng.choice(row.size, p=weights / weights.sum())))
     return tokens
@@ -125,7 +131,7 @@ def no_token_twice_in_a_row(block_logits: Any) -> list[int]:
 
 @wrong(TASK, "positions_are_independent", "The logits become probabilities by a softmax over the block.")
 def softmax_over_the_block(block_logits: Any) -> list[int]:
-    logits = np.array(checked(block_logits))
+    logits = checked_array(block_logits)
     shifted = logits - np.where(np.isinf(logits.max(axis=0)), 0.0, logits.max(axis=0))
     with np.errstate(divide="ignore"):
         log_probs = shifted - np.log(np.exp(shifted).sum(axis=0) + 1e-300)
@@ -134,7 +140,7 @@ def softmax_over_the_block(block_logits: Any) -> list[int]:
 
 @wrong(TASK, "positions_are_independent", "Subtracting one maximum of the whole block makes every softmax safe.")
 def softmax_with_one_maximum_for_all(block_logits: Any) -> list[int]:
-    logits = np.array(checked(block_logits))
+    logits = checked_array(block_logits)
     weights = np.exp(logits - logits.max())
     return [int(best) for best in weights.argmax(axis=1)]
 
@@ -142,7 +148,7 @@ def softmax_with_one_maximum_for_all(block_logits: Any) -> list[int]:
 @wrong(TASK, "positions_are_independent", "exp of a logit is always a number that can be compared.")
 def softmax_that_overflows(block_logits: Any) -> list[int]:
     with np.errstate(all="ignore"):
-        weights = np.exp(np.array(checked(block_logits)))
+        weights = np.exp(checked_array(block_logits))
         return [int(best) for best in (weights / weights.sum(axis=1, keepdims=True)).argmax(axis=1)]
 
 
@@ -179,13 +185,13 @@ def maximum_over_pairs(block_logits: Any) -> list[int]:
 
 @wrong(TASK, "ties_go_to_lowest_id", "The last entry of argsort is the argmax.")
 def last_of_argsort(block_logits: Any) -> list[int]:
-    order = np.argsort(logit_rows("block_logits", block_logits), axis=1, kind="stable")
+    order = np.argsort(checked_array(block_logits), axis=1, kind="stable")
     return [int(best) for best in order[:, -1]]
 
 
 @wrong(TASK, "ties_go_to_lowest_id", "An argmax of the reversed row, counted from the end, is the argmax.")
 def argmax_of_reversed_rows(block_logits: Any) -> list[int]:
-    logits = logit_rows("block_logits", block_logits)
+    logits = checked_array(block_logits)
     return [logits.shape[1] - 1 - int(best) for best in logits[:, ::-1].argmax(axis=1)]
 
 
@@ -212,7 +218,7 @@ def search_from_zero(block_logits: Any) -> list[int]:
 
 @wrong(TASK, "masked_and_negative_logits", "A masked logit has no value, so 0 stands in for it.")
 def masked_becomes_zero(block_logits: Any) -> list[int]:
-    logits = np.nan_to_num(logit_rows("block_logits", block_logits), neginf=0.0)
+    logits = np.nan_to_num(checked_array(block_logits), neginf=0.0)
     return [int(best) for best in logits.argmax(axis=1)]
 
 
@@ -247,12 +253,12 @@ def lists_only(block_logits: Any) -> list[int]:
 
 @wrong(TASK, "plain_types", "A list of NumPy integers is a list of ints.")
 def numpy_integers(block_logits: Any) -> list[Any]:
-    return list(logit_rows("block_logits", block_logits).argmax(axis=1))
+    return list(checked_array(block_logits).argmax(axis=1))
 
 
 @wrong(TASK, "plain_types", "An array of token ids is as good as a list.")
 def array_for_list(block_logits: Any) -> Any:
-    return logit_rows("block_logits", block_logits).argmax(axis=1)
+    return checked_array(block_logits).argmax(axis=1)
 
 
 @wrong(TASK, "plain_types", "A tuple of token ids is as good as a list.")
@@ -296,7 +302,7 @@ def cache_by_position(block_logits: Any) -> list[int]:
 
 @wrong(TASK, "input_unchanged", "A row can be shifted to the maximum 0 where it stands.")
 def shifted_in_place(block_logits: Any) -> list[int]:
-    logits = logit_rows("block_logits", block_logits)
+    logits = checked_array(block_logits)
     logits -= logits.max(axis=1, keepdims=True)
     best: list[int] = logits.argmax(axis=1).tolist()
     return best
@@ -504,7 +510,7 @@ def recursive_halves(block_logits: Any) -> list[int]:
 
 @right(TASK, "Log-softmax along the vocabulary first, which changes no order.")
 def log_softmax_first(block_logits: Any) -> list[int]:
-    logits = np.array(checked(block_logits))
+    logits = checked_array(block_logits)
     shifted = logits - logits.max(axis=1, keepdims=True)
     log_probs = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     return [int(np.flatnonzero(row == row.max())[0]) for row in log_probs]
@@ -512,13 +518,13 @@ def log_softmax_first(block_logits: Any) -> list[int]:
 
 @right(TASK, "An argmax along the first axis of the transposed matrix, with np.int64 made plain one by one.")
 def transposed_argmax(block_logits: Any) -> list[int]:
-    columns = np.transpose(logit_rows("block_logits", block_logits))
+    columns = np.transpose(checked_array(block_logits))
     return [best.item() for best in columns.argmax(0)]
 
 
 @right(TASK, "np.apply_along_axis with a function of one row.")
 def applied_along_axis(block_logits: Any) -> list[int]:
-    best: list[int] = np.apply_along_axis(np.argmax, 1, logit_rows("block_logits", block_logits)).tolist()
+    best: list[int] = np.apply_along_axis(np.argmax, 1, checked_array(block_logits)).tolist()
     return best
 
 

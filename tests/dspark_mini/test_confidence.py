@@ -17,7 +17,7 @@ NAN, INF = float("nan"), float("inf")
 UNIT = st.integers(0, 8).map(lambda n: n / 8.0)  # equality with a threshold is exact and frequent
 CONFIDENCES = st.lists(UNIT, min_size=1, max_size=12)
 LIMITS = st.tuples(st.integers(1, 9), st.integers(0, 9)).map(lambda pair: (pair[0], sum(pair)))
-MANY = settings(max_examples=100, deadline=None)
+MANY = settings(max_examples=50, deadline=None)
 
 
 @st.composite
@@ -105,7 +105,9 @@ def test_the_limits_are_applied_to_the_unlimited_length(
 
 @MANY
 @given(CONFIDENCES, st.lists(UNIT, max_size=5), UNIT)
-def test_what_comes_behind_the_stop_does_not_count(confidences: list[float], tail: list[float], threshold: float) -> None:
+def test_what_comes_behind_the_stop_does_not_count(
+    confidences: list[float], tail: list[float], threshold: float
+) -> None:
     stopped = [*confidences, 0.0]
     above = max(threshold, 0.125)
     assert choose_confident_prefix(stopped + tail, above, 1, 99) == choose_confident_prefix(stopped, above, 1, 99)

@@ -16,7 +16,7 @@ from dspark_mini import dflash_parallel_candidates, dspark_markov_candidates
 
 NAN, INF = float("nan"), float("inf")
 SHAPES = st.tuples(st.integers(1, 7), st.integers(1, 9))
-MANY = settings(max_examples=80, deadline=None)
+MANY = settings(max_examples=40, deadline=None)
 
 
 def eighths(shape: Any, low: int = -16, high: int = 16) -> st.SearchStrategy[np.ndarray]:
@@ -25,9 +25,9 @@ def eighths(shape: Any, low: int = -16, high: int = 16) -> st.SearchStrategy[np.
 
 
 def untied(shape: tuple[int, int]) -> st.SearchStrategy[np.ndarray]:
-    """Rows without ties: each is a permutation of 0..V−1, in quarters."""
+    """Rows without ties, in sixteenths below 1, so that adding whole numbers makes none."""
     row = st.permutations(range(shape[1]))
-    return st.lists(row, min_size=shape[0], max_size=shape[0]).map(lambda rows: np.array(rows) / 4.0)
+    return st.lists(row, min_size=shape[0], max_size=shape[0]).map(lambda rows: np.array(rows) / 16.0)
 
 
 def first_best(row: Any) -> int:
@@ -245,12 +245,9 @@ def test_bad_bias_rows_of_tokens_that_are_not_met_do_no_harm(
 @MANY
 @given(SHAPES.flatmap(lambda shape: st.tuples(untied(shape), st.permutations(range(shape[1])))), st.data())
 def test_renaming_the_tokens_renames_the_chain(case: tuple[np.ndarray, list[int]], data: st.DataObject) -> None:
-    block, order = case  # the logits are quarters and the biases whole, so no sum ties unless it ties everywhere
-    vocabulary = block.shape[1]
-    bias = {token: np.arange(vocabulary) * data.draw(st.integers(0, 3)) for token in range(vocabulary)}
-    sums = [row + extra for row in block for extra in bias.values()]
-    if any(len(set(total.tolist())) < vocabulary for total in sums):
-        return  # a tie goes to the lowest id, which is not the same token after renaming
+    block, order = case
+    table = data.draw(hnp.arrays(np.int64, (block.shape[1],) * 2, elements=st.integers(-2, 2)))
+    bias = dict(enumerate(table))
     renamed = {order.index(token): row[order] for token, row in bias.items()}
     shuffled = dspark_markov_candidates(block[:, order], order.index(0), renamed)
     assert [order[token] for token in shuffled] == dspark_markov_candidates(block, 0, bias)

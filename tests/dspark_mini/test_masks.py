@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dspark_mini import block_mask
 
 NAN = float("nan")
-MANY = settings(max_examples=80, deadline=None)
+MANY = settings(max_examples=40, deadline=None)
 
 
 @st.composite
@@ -60,7 +60,9 @@ def test_every_cell_follows_the_rule(case: tuple[int, list[int], int]) -> None:
 
 @MANY
 @given(packings(), st.integers(0, 2**32 - 1))
-def test_a_masked_column_never_changes_an_output_and_an_open_one_does(case: tuple[int, list[int], int], seed: int) -> None:
+def test_a_masked_column_never_changes_an_output_and_an_open_one_does(
+    case: tuple[int, list[int], int], seed: int
+) -> None:
     context, anchors, length = case
     rng, rows = np.random.default_rng(seed), len(anchors) * length
     queries, keys = rng.uniform(-1.0, 1.0, size=(rows, 3)), rng.uniform(-1.0, 1.0, size=(context + rows, 3))
@@ -79,7 +81,9 @@ def test_a_masked_column_never_changes_an_output_and_an_open_one_does(case: tupl
 
 @MANY
 @given(packings(), st.data())
-def test_blocks_packed_together_see_what_each_would_see_alone(case: tuple[int, list[int], int], data: st.DataObject) -> None:
+def test_blocks_packed_together_see_what_each_would_see_alone(
+    case: tuple[int, list[int], int], data: st.DataObject
+) -> None:
     context, anchors, length = case
     j = data.draw(st.integers(0, len(anchors) - 1))
     rows = block_mask(*case)[j * length : (j + 1) * length]
@@ -170,7 +174,9 @@ def test_bad_input_of_the_mask_is_refused(arguments: tuple[Any, ...], where: str
 
 @MANY
 @given(packings(), st.data())
-def test_the_first_bad_anchor_is_named_wherever_it_stands(case: tuple[int, list[int], int], data: st.DataObject) -> None:
+def test_the_first_bad_anchor_is_named_wherever_it_stands(
+    case: tuple[int, list[int], int], data: st.DataObject
+) -> None:
     context, anchors, length = case
     position = data.draw(st.integers(0, len(anchors) - 1))
     anchors[position:] = [data.draw(st.sampled_from([-1, context + 1]))] * (len(anchors) - position)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dspark_mini import build_draft_record, choose_confident_prefix
 
 NAN, INF = float("nan"), float("inf")
-MANY = settings(max_examples=100, deadline=None)
+MANY = settings(max_examples=50, deadline=None)
 MODES = st.sampled_from(["dflash", "dspark"])
 UNIT = st.integers(0, 8).map(lambda n: n / 8.0)
 BLOCKS = st.lists(st.tuples(st.integers(0, 2000), UNIT), min_size=1, max_size=12)

@@ -47,6 +47,7 @@ def test_the_chain_passes_through_the_chosen_tokens() -> None:
     assert line(first, "DFlash") == [(0, 1), (1, 1), (2, 0), (3, 2)]
     assert line(second, "DSpark") == [(0, 1), (1, 2), (2, 0), (3, 1)]
     assert [tick.get_text() for tick in first.get_yticklabels()] == ["of", "no", "course"]
+    assert [tick.get_text() for tick in first.get_xticklabels()] == ["x₀", "x₁", "x₂", "x₃"]
     assert first.get_xlabel() == "no of course" and second.get_xlabel() == "course of no"
 
 
