@@ -285,8 +285,8 @@ TASK_2_2 = Task(
     hints=(
         "The chain has one link: which token was chosen just before. For the first position that is the anchor, "
         "from then on the token that you chose yourself, after its correction.",
-        'Walk over the rows with a variable `previous`. bias_row("markov_bias", previous, biases.get(previous), V) is the '
-        "row of biases, or None where there is none: then the base logits stand. Put the sum into a new array, so that "
+        'Walk over the rows with a variable `previous`. bias_row("markov_bias", previous, biases.get(previous), V) is '
+        "the row of biases, or None where there is none: then the base logits stand. Put the sum into a new array, so that "
         "the caller's stays as it is.",
         "previous = the anchor\n"
         "for each position k and its row of logits:\n"

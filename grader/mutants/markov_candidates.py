@@ -338,7 +338,7 @@ def missing_row_repeats_the_token(block_logits: Any, anchor_token: int, markov_b
 def unused_rows_checked(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[int]:
     vocabulary = checked(block_logits, anchor_token, markov_bias).shape[1]
     for token in markov_bias:
-        row_of(markov_bias, token, vocabulary)
+        checked([[0.0] * vocabulary], token, markov_bias)
     return chain(block_logits, anchor_token, markov_bias)
 
 
@@ -544,7 +544,7 @@ def short_bias_broadcast(block_logits: Any, anchor_token: int, markov_bias: Any)
 
 @wrong(TASK, "bad_input_raises", "What a bias row has beyond the vocabulary can be cut off.")
 def long_bias_cut(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[int]:
-    vocabulary = checked(block_logits, anchor_token, markov_bias).shape[1]
+    vocabulary = checked(block_logits, anchor_token, {}).shape[1]
     return chain(block_logits, anchor_token, {token: row[:vocabulary] for token, row in markov_bias.items()})
 
 

@@ -1,0 +1,214 @@
+"""The command line, as a person types it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from dspark_mini.workspace import NOTEBOOKS, ROOT, copy_lessons
+from grader.bundle import write_bundle
+from grader.checks import TASKS
+
+LESSON = "02_parallel_drafting"
+SOLVED = ROOT / "solutions" / f"{LESSON}.py"
+
+
+def type_in(folder: Path, *words: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "dspark_mini.cli", *words]
+    environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1"}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=timeout)
+
+
+def refused(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the one sentence of a refusal."""
+    assert done.returncode == 2 and not done.stdout.strip()
+    sentence = done.stderr.strip()
+    assert "Traceback" not in sentence and len(sentence.splitlines()) == 1 and sentence.endswith(".")
+    return sentence
+
+
+@pytest.fixture
+def student(tmp_path: Path) -> Path:
+    copy_lessons(tmp_path / "work")
+    return tmp_path
+
+
+def solve(folder: Path) -> None:
+    import jupytext
+
+    jupytext.write(jupytext.read(SOLVED), folder / "work" / f"{LESSON}.ipynb")
+
+
+def test_check_shows_untouched_lessons_as_not_started_and_the_next_step(student: Path) -> None:
+    done = type_in(student, "check")
+    assert done.returncode == 0
+    for task in TASKS.values():
+        assert re.search(rf"{re.escape(task.id)} +{task.function} +not started +0/{task.max_points}", done.stdout)
+    assert "Next: TODO 2.1" in done.stdout.strip().splitlines()[-1]
+
+
+def test_check_gives_full_marks_to_the_solved_lesson(student: Path) -> None:
+    solve(student)
+    done = type_in(student, "check", "02")
+    assert done.stdout.count("passes") == len(TASKS) and done.stdout.strip().endswith("All tasks pass.")
+
+
+def test_check_before_learn_says_what_to_type(tmp_path: Path) -> None:
+    assert "dspark-mini learn" in refused(type_in(tmp_path, "check"))
+
+
+def test_check_of_a_broken_notebook_is_refused(student: Path) -> None:
+    (student / "work" / f"{LESSON}.ipynb").write_text("{")
+    assert "no notebook" in refused(type_in(student, "check"))
+
+
+def test_hints_come_in_three_steps_then_the_reference(student: Path) -> None:
+    texts = [type_in(student, "hint", "2.1").stdout for _ in range(4)]
+    assert [f"Hint {n} of 3" in text for n, text in zip((1, 2, 3, 3), texts)] == [True] * 4
+    assert not any("BEGIN SOLUTION" in text for text in texts)
+    solve(student)
+    assert "BEGIN SOLUTION" in type_in(student, "hint", "2.1").stdout
+
+
+def test_unknown_words_are_refused_with_the_known_ones(student: Path) -> None:
+    assert "2.1, 2.2" in refused(type_in(student, "hint", "9.9"))
+    assert LESSON in refused(type_in(student, "reset", "77"))
+    assert LESSON in refused(type_in(student, "check", "77"))
+    assert type_in(student, "sing").returncode == 2
+
+
+def test_reset_keeps_the_old_notebook(student: Path) -> None:
+    notebook = student / "work" / f"{LESSON}.ipynb"
+    notebook.write_text("mine")
+    done = type_in(student, "reset", "02")
+    assert done.returncode == 0 and "kept-1" in done.stdout
+    assert notebook.read_bytes() == (NOTEBOOKS / f"{LESSON}.ipynb").read_bytes()
+    assert (student / "work" / f"{LESSON}.kept-1.ipynb").read_text() == "mine"
+
+
+def test_grade_wants_the_flag_before_it_runs_anything(student: Path) -> None:
+    (student / "trap.py").write_text("open('ran', 'w')")
+    assert "--unsafe-no-sandbox" in refused(type_in(student, "grade", "trap.py"))
+    assert not (student / "ran").exists()
+
+
+def test_grade_of_a_folder_writes_json_and_tells_what_was_not_readable(student: Path) -> None:
+    solve(student)
+    (student / "work" / "bad.ipynb").write_text("x")
+    done = type_in(student, "grade", "work", "--unsafe-no-sandbox", "--json", "out.json")
+    assert done.returncode == 1
+    results = {result["submission"]: result for result in json.loads((student / "out.json").read_text())}
+    assert results[f"{LESSON}.ipynb"]["status"] == "pass" and results["bad.ipynb"]["status"] == "unreadable"
+    assert "1 could not be read" in done.stdout
+
+
+def test_grade_exits_with_zero_whatever_the_scores(student: Path) -> None:
+    done = type_in(student, "grade", "work", "--unsafe-no-sandbox")
+    assert done.returncode == 0 and "1 submission graded" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["absent.ipynb", "notes.txt", "broken.ipynb", "no-tasks.ipynb", "empty"])
+def test_grade_of_one_bad_path_is_refused_and_writes_nothing(tmp_path: Path, name: str) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "notes.txt").write_text("")
+    (tmp_path / "broken.ipynb").write_text("{")
+    empty = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}
+    (tmp_path / "no-tasks.ipynb").write_text(json.dumps(empty))
+    (tmp_path / "out.json").write_text("before")
+    assert name in refused(type_in(tmp_path, "grade", name, "--unsafe-no-sandbox", "--json", "out.json"))
+    assert (tmp_path / "out.json").read_text() == "before"
+
+
+def test_grade_never_writes_its_results_over_a_submission(student: Path) -> None:
+    target = f"work/{LESSON}.ipynb"
+    before = (student / target).read_bytes()
+    assert target in refused(type_in(student, "grade", "work", "--unsafe-no-sandbox", "--json", target))
+    assert (student / target).read_bytes() == before
+    assert "nowhere" in refused(type_in(student, "grade", "work", "--unsafe-no-sandbox", "--json", "nowhere/o.json"))
+
+
+def test_bundle_has_lessons_and_no_secrets(tmp_path: Path) -> None:
+    done = type_in(tmp_path, "bundle", "lessons.zip")
+    assert done.returncode == 0
+    with zipfile.ZipFile(tmp_path / "lessons.zip") as bundle:
+        texts = {name: bundle.read(name).decode() for name in bundle.namelist()}
+    assert f"dspark_mini/notebooks/{LESSON}.ipynb" in texts
+    assert not any(part in name for name in texts for part in ("solutions/", "tests/", "mutants", "build.py"))
+    for task in TASKS.values():
+        region = task.reference_source.partition("### BEGIN SOLUTION\n")[2].partition("    ### END")[0]
+        given = task.id == "record"  # its solution is given in the notebook
+        assert region and (given or not any(region in text for text in texts.values())), task.id
+    assert not any("def random_blocks" in text or "hidden=plain_blocks" in text for text in texts.values())
+
+
+def test_bundle_is_the_same_every_time(tmp_path: Path) -> None:
+    write_bundle(tmp_path / "a.zip")
+    write_bundle(tmp_path / "b.zip")
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+
+
+def test_unpacked_bundle_checks_visible_examples_without_the_reference(tmp_path: Path) -> None:
+    write_bundle(tmp_path / "lessons.zip")
+    with zipfile.ZipFile(tmp_path / "lessons.zip") as bundle:
+        bundle.extractall(tmp_path)
+    kit = tmp_path / "dspark_mini"
+    environment = os.environ | {"PYTHONPATH": str(kit), "NO_COLOR": "1", "COLUMNS": "100"}
+    copy_lessons(kit / "work")
+    command = [sys.executable, "-m", "dspark_mini.cli", "check"]
+    run = {"cwd": kit, "env": environment, "capture_output": True, "text": True}
+    assert subprocess.run(command, **run).stdout.count("not started") == len(TASKS)  # type: ignore[call-overload]
+    solve(kit)
+    done = subprocess.run(command, **run)  # type: ignore[call-overload]
+    assert done.stdout.count("passes") == len(TASKS), done.stdout + done.stderr
+    build = subprocess.run([*command[:-1], "build"], **run)  # type: ignore[call-overload]
+    assert build.returncode == 2 and "Traceback" not in build.stderr
+
+
+def test_build_check_finds_everything_up_to_date(tmp_path: Path) -> None:
+    done = type_in(tmp_path, "build", "--check")
+    assert done.returncode == 0, done.stdout
+
+
+def test_pytest_shows_one_item_a_task_of_a_notebook(student: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "-v", f"work/{LESSON}.ipynb"]
+    for solved in (False, True):
+        if solved:
+            solve(student)
+        done = subprocess.run(command, cwd=student, capture_output=True, text=True)
+        assert len(re.findall(r"(PASSED|FAILED)", done.stdout.partition("short test summary")[0])) == len(TASKS)
+        assert (done.returncode == 0) is solved and "Traceback" not in done.stdout
+        assert solved or "TODO 2.1 is not started" in done.stdout
+
+
+def test_pytest_leaves_other_notebooks_alone(tmp_path: Path) -> None:
+    empty = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}
+    (tmp_path / "other.ipynb").write_text(json.dumps(empty))
+    command = [sys.executable, "-m", "pytest", "."]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True).returncode == 5  # nothing collected
+
+
+def test_learn_copies_the_lessons_and_prints_an_address_that_answers(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "dspark_mini.cli", "learn", "--no-browser"]
+    environment = os.environ | {"COLUMNS": "40", "PYTHONUNBUFFERED": "1"}
+    lab = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        assert lab.stdout is not None
+        deadline, address = time.monotonic() + 120, ""
+        while not address and time.monotonic() < deadline:
+            address = "".join(re.findall(r"http://localhost:\d+/lab\?token=\S+", lab.stdout.readline()))
+        with urllib.request.urlopen(address, timeout=60) as page:
+            assert page.status == 200 and b"JupyterLab" in page.read()
+        assert (tmp_path / "work" / f"{LESSON}.ipynb").exists()
+    finally:
+        lab.send_signal(signal.SIGTERM)
+        assert lab.wait(timeout=60) == 0

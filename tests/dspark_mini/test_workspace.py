@@ -1,0 +1,67 @@
+"""The learner's folder: nothing in it is ever lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dspark_mini.workspace import UserError, copy_lessons, count_hint, find_lesson, lesson_names, reset_lesson
+
+LESSON = "02_parallel_drafting"
+
+
+def test_lessons_are_copied_once_and_never_over_the_learners_work(tmp_path: Path) -> None:
+    work = tmp_path / "new" / "work"
+    assert set(copy_lessons(work).values()) == {True}
+    notebook = work / f"{LESSON}.ipynb"
+    notebook.write_text("my work")
+    assert copy_lessons(work)[LESSON] is False
+    assert notebook.read_text() == "my work"
+
+
+def test_a_dangling_link_in_the_folder_is_not_written_through(tmp_path: Path) -> None:
+    work, outside = tmp_path / "work", tmp_path / "outside"
+    work.mkdir()
+    (work / f"{LESSON}.ipynb").symlink_to(outside)
+    assert copy_lessons(work)[LESSON] is False
+    assert not outside.exists()
+
+
+def test_a_file_in_the_place_of_the_folder_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "work").write_text("mine")
+    with pytest.raises(UserError, match="work is a file"):
+        copy_lessons(tmp_path / "work")
+    assert (tmp_path / "work").read_text() == "mine"
+
+
+def test_reset_keeps_every_earlier_version(tmp_path: Path) -> None:
+    notebook = tmp_path / f"{LESSON}.ipynb"
+    assert reset_lesson(LESSON, tmp_path) is None
+    fresh = notebook.read_bytes()
+    kept = []
+    for text in ("first", "second", "third"):
+        notebook.write_text(text)
+        kept.append(reset_lesson(LESSON, tmp_path))
+        assert notebook.read_bytes() == fresh
+    assert [path.read_text() for path in kept if path] == ["first", "second", "third"]
+
+
+@pytest.mark.parametrize("text", ["2", "02", LESSON, f"{LESSON}.ipynb", f"work/{LESSON}.ipynb"])
+def test_a_lesson_is_found_by_number_name_or_path(text: str) -> None:
+    assert find_lesson(text) == LESSON
+
+
+@pytest.mark.parametrize("text", ["", "3", "-2", "two", "02_parallel", "²", "work"])
+def test_an_unknown_lesson_is_named_with_the_ones_there_are(text: str) -> None:
+    with pytest.raises(UserError) as error:
+        find_lesson(text)
+    assert repr(text) in str(error.value) and all(name in str(error.value) for name in lesson_names())
+
+
+@pytest.mark.parametrize("state", [None, "", "[]", "{}", '{"2.1": "x"}', "\x00"])
+def test_hints_are_counted_whatever_the_state_file_holds(tmp_path: Path, state: str | None) -> None:
+    if state is not None:
+        (tmp_path / ".hints.json").write_text(state)
+    assert [count_hint("2.1", tmp_path) for _ in range(3)] == [1, 2, 3]
+    assert count_hint("2.2", tmp_path) == 1
