@@ -21,8 +21,14 @@ __all__ = [
     "check_same_length",
     "drafter_mode",
     "logit_rows",
+    "number",
+    "numbers",
+    "probability_row",
+    "probability_rows",
     "token_id",
     "token_ids",
+    "token_in",
+    "tokens_in",
     "unit_number",
     "unit_numbers",
     "whole_number",
@@ -162,6 +168,69 @@ def whole_numbers(name: str, values: ArrayLike, low: int, high: int | None = Non
     return numbers
 
 
+def number(name: str, value: float, low: float = -np.inf, above: bool = False) -> float:
+    """Return a finite number as a plain float.
+
+    Args:
+        name: the argument's name, for the message.
+        value: the number.
+        low: the least number allowed.
+        above: whether low itself is refused.
+
+    Raises:
+        ValueError: NaN, an infinite number, one below low, or something that is no number.
+    """
+    array = _real_array(name, value, "position ")
+    if array.ndim != 0 or not np.isfinite(array) or array < low or (above and array == low):
+        raise ValueError(f"{name} must be a finite number{_at_least(low, above)}, not {value!r}.")
+    return float(array)
+
+
+def numbers(name: str, values: ArrayLike, low: float = -np.inf, above: bool = False) -> NDArray[np.float64]:
+    """Return a flat sequence of finite numbers as a float64 array; see number for the bounds. It may be empty."""
+    array = _real_array(name, values, "position ").astype(np.float64, copy=False)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be a flat sequence of numbers, not an array of shape {array.shape}.")
+    bad = ~np.isfinite(array) | (array < low) | ((array == low) if above else False)
+    if bad.any():
+        position = int(bad.argmax())
+        raise ValueError(f"{name}[{position}] must be a finite number{_at_least(low, above)}, not {array[position]}.")
+    return array
+
+
+def probability_row(name: str, row: ArrayLike) -> NDArray[np.float64]:
+    """Return one probability distribution as a float64 array (V,): no entry negative, and a sum of 1 within 1e-6."""
+    array = _real_array(name, row, "position ").astype(np.float64, copy=False)
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"{name} must be one row of probabilities, not an array of shape {array.shape}.")
+    if fault := _probability_fault(array):
+        raise ValueError(f"{name} {fault}.")
+    return array
+
+
+def probability_rows(name: str, rows: ArrayLike) -> NDArray[np.float64]:
+    """Return a matrix of probability distributions, one a row, as a float64 array (n, V) with n ≥ 0."""
+    array = _real_array(name, rows, "row ").astype(np.float64, copy=False)
+    if array.shape == (0,):
+        return array.reshape(0, 0)
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise ValueError(f"{name} must be a matrix of shape (n, V), not an array of shape {array.shape}.")
+    for position, row in enumerate(array):
+        if fault := _probability_fault(row):
+            raise ValueError(f"{name} row {position} {fault}.")
+    return array
+
+
+def token_in(name: str, token: int, vocabulary: int) -> int:
+    """Return one token id of the vocabulary as a plain int."""
+    return whole_number(name, token, low=0, high=vocabulary - 1)
+
+
+def tokens_in(name: str, tokens: ArrayLike, vocabulary: int) -> list[int]:
+    """Return a sequence of token ids of the vocabulary as plain ints."""
+    return whole_numbers(name, tokens, low=0, high=vocabulary - 1)
+
+
 def unit_number(name: str, value: float) -> float:
     """Return a number between 0 and 1, both included, as a plain float."""
     number = _real_array(name, value, "position ")
@@ -224,6 +293,18 @@ def _logit_fault(row: ArrayLike) -> str | None:
         if is_bad.any():
             return f"holds {text} at token {int(is_bad.argmax())}"
     return "holds nothing but -inf, so no token is left to choose" if np.isneginf(numbers).all() else None
+
+
+def _probability_fault(row: NDArray[np.float64]) -> str | None:
+    """Say why a row is no probability distribution, or None where it is one."""
+    bad = ~(np.isfinite(row) & (row >= 0.0))
+    if bad.any():
+        return f"holds {row[bad.argmax()]} at token {int(bad.argmax())}, which is no probability"
+    return None if abs(row.sum() - 1.0) <= 1e-6 else f"sums to {row.sum():.9g} and not to 1"
+
+
+def _at_least(low: float, above: bool) -> str:
+    return "" if low == -np.inf else f" {'above' if above else 'of at least'} {low:g}"
 
 
 def _index(value: Any) -> int | None:

@@ -77,6 +77,8 @@ def _text(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         body = ", ".join(map(_text, value))
         return f"[{body}]" if isinstance(value, list) else f"({body})"
+    if type(value).__name__ == "Seed":
+        return f"np.random.default_rng({value.value})"
     if isinstance(value, (np.integer, np.bool_)):
         return f"np.{type(value).__name__}({value})"
     return f"{value:.6g}" if isinstance(value, float) else repr(value)

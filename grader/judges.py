@@ -7,13 +7,14 @@ case is empty, so that a report names the property that failed and never the tes
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from grader.child.calling import Call, Caller, Outcome
+from grader.child.calling import Call, Caller, Outcome, Seed
 from grader.compare import same_value, shown, type_fault
 
 Evidence = tuple[tuple[str, str], ...]
@@ -60,7 +61,16 @@ class Session:
 
     def outcome(self, call: Call) -> Outcome:
         """Make one call; a stub or a hung function ends the check."""
-        outcome = self.caller.outcome(call)
+        return self.outcomes([call])[0]
+
+    def outcomes(self, calls: list[Call]) -> list[Outcome]:
+        """Make several calls at once; a stub or a hung function ends the check."""
+        done = self.caller.outcomes(calls)
+        for outcome in done:
+            self._look_at(outcome)
+        return done
+
+    def _look_at(self, outcome: Outcome) -> None:
         self.answered = self.answered or outcome.error is None
         if outcome.timed_out or outcome.died:
             self.timed_out = outcome.timed_out
@@ -68,11 +78,11 @@ class Session:
             raise Stopped
         if outcome.error == "NotImplementedError":
             raise NotStarted
-        return outcome
 
     def expected(self, call: Call) -> Any:
         """Ask the reference."""
-        return self.reference(*call.args, **call.kwargs)
+        args = [np.random.default_rng(arg.value) if isinstance(arg, Seed) else arg for arg in call.args]
+        return self.reference(*args, **call.kwargs)
 
     def evidence(self, call: Call, expected: str, got: str) -> Evidence:
         """Write one case down for the learner."""
@@ -99,10 +109,19 @@ def told(outcome: Outcome) -> str:
 
 @dataclass(frozen=True)
 class Values:
-    """The result has the right values. Lists or arrays may be needed: that is another property's business."""
+    """The result has the right values. Lists or arrays may be needed: that is another property's business.
+
+    With one_form each call is made just as it is written, which is right for large inputs.
+    """
 
     examples: tuple[Example, ...] = ()
     hidden: Callable[[np.random.Generator], Iterable[Call]] | None = None
+    one_form: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no case left to try, because the hidden ones have been cut out."""
+        return not self.examples and self.hidden is None
 
     def __call__(self, session: Session) -> Evidence | None:
         """Try the examples, then the hidden cases against the reference."""
@@ -110,20 +129,25 @@ class Values:
             outcome = _wrong(session, example.call, example.expected)
             if outcome is not None:
                 return session.evidence(example.call, shown(example.expected), told(outcome))
-        for call in self.hidden(session.rng) if self.hidden else ():
-            if _wrong(session, call, session.expected(call)) is not None:
+        calls = list(self.hidden(session.rng)) if self.hidden else []
+        for call, outcome in zip(calls, session.outcomes(calls)):
+            expected = session.expected(call)
+            if not _is_right(outcome, expected) and (self.one_form or _wrong(session, call, expected) is not None):
                 return HIDDEN
         return None
+
+
+def _is_right(outcome: Outcome, expected: Any) -> bool:
+    return outcome.error is None and same_value(expected, outcome.value)
 
 
 def _wrong(session: Session, call: Call, expected: Any) -> Outcome | None:
     """Return the outcome that is wrong, or None where the call works with lists or with arrays."""
     first = session.outcome(call)
-    if first.error is None and same_value(expected, first.value):
+    if _is_right(first, expected):
         return None
     for other in (call.as_lists(), call.as_arrays()):
-        outcome = session.outcome(other)
-        if outcome.error is None and same_value(expected, outcome.value):
+        if _is_right(session.outcome(other), expected):
             return None
     return first
 
@@ -139,7 +163,7 @@ class EitherForm:
         for example in self.examples:
             for form in (example.call.as_lists(), example.call.as_arrays()):
                 outcome = session.outcome(form)
-                if outcome.error is not None or not same_value(example.expected, outcome.value):
+                if not _is_right(outcome, example.expected):
                     return session.evidence(form, shown(example.expected), told(outcome))
         return None
 
@@ -155,7 +179,7 @@ class PlainTypes:
         for example in self.examples:
             for form in (example.call.as_lists(), example.call.as_arrays()):
                 outcome = session.outcome(form)
-                if outcome.error is not None or not same_value(example.expected, outcome.value):
+                if not _is_right(outcome, example.expected):
                     if _wrong(session, form, example.expected) is not None:
                         return session.evidence(form, shown(example.expected), told(outcome))
                     continue
@@ -193,6 +217,75 @@ class Repeatable:
             if outcome is not None:
                 return session.evidence(example.call, f"{shown(example.expected)}, every time", told(outcome))
         return None
+
+
+@dataclass(frozen=True)
+class LawCase:
+    """A call with a Seed in it, and the exact probability of every outcome that may come back."""
+
+    call: Call
+    law: dict[Any, float]
+
+
+@dataclass(frozen=True)
+class Law:
+    """A random result follows the right distribution, at six standard deviations; any use of the generator is right."""
+
+    examples: tuple[LawCase, ...]
+    outcome_of: Callable[[Any], Any]  # turns a result into a key of the law
+    hidden: Callable[[np.random.Generator], Iterable[LawCase]] | None = None
+    samples: int = 3000
+
+    def __call__(self, session: Session) -> Evidence | None:
+        """Draw many results under fresh seeds, visible cases first, and compare how often each outcome came."""
+        for case in self.examples:
+            evidence = self._deviation(session, case)
+            if evidence:
+                return session.evidence(case.call, *evidence)
+        for case in self.hidden(session.rng) if self.hidden else ():
+            if self._deviation(session, case):
+                return HIDDEN
+        return None
+
+    def _deviation(self, session: Session, case: LawCase) -> tuple[str, str] | None:
+        seeds = session.rng.integers(2**31, size=self.samples)
+        results = session.outcomes([with_seed(case.call, int(seed)) for seed in seeds])
+        counts: Counter[Any] = Counter()
+        for result in results:
+            try:
+                outcome = self.outcome_of(result.value) if result.error is None else None
+                counts[outcome if outcome in case.law else None] += 1
+            except Exception:  # the result has another shape than the law speaks of
+                counts[None] += 1
+            if counts[None]:
+                return f"one of the outcomes {shown(list(case.law))}", told(result)
+        for outcome, probability in case.law.items():
+            share = counts[outcome] / self.samples
+            if abs(share - probability) > 6.0 * np.sqrt(probability * (1.0 - probability) / self.samples) + 1e-9:
+                return f"{shown(outcome)} with probability {probability:.3f}", f"{share:.3f} of {self.samples} draws"
+        return None
+
+
+@dataclass(frozen=True)
+class SameSeed:
+    """The generator is the only source of chance: the same seed gives the same result, another seed may not."""
+
+    calls: tuple[Call, ...]
+
+    def __call__(self, session: Session) -> Evidence | None:
+        """Call twice with each of some seeds."""
+        for call in self.calls:
+            for seed in range(8):
+                seeded = with_seed(call, seed)
+                first, second = session.outcomes([seeded, seeded])
+                if first.error is not None or not same_value(first.value, second.value):
+                    return session.evidence(seeded, "the same result twice", f"{told(first)}, then {told(second)}")
+        return None
+
+
+def with_seed(call: Call, seed: int) -> Call:
+    """Give the generator of a call another seed."""
+    return Call(tuple(Seed(seed) if isinstance(arg, Seed) else arg for arg in call.args), call.kwargs)
 
 
 @dataclass(frozen=True)

@@ -78,24 +78,28 @@ class Child:
         self.number = 0
         self._start()
 
-    def outcome(self, function: str, call: Call) -> Outcome:
-        """Call a function by name. A child that hangs or dies is replaced, and the call counts as failed."""
-        self.number += 1
+    def outcomes(self, function: str, calls: list[Call]) -> list[Outcome]:
+        """Call a function by name, several times; a child that hangs or dies is ended, and the last outcome says so."""
         if not self.alive:
             self._start()
-        request = {"number": self.number, "function": function, "args": list(call.args), "kwargs": call.kwargs}
+        done: list[Outcome] = []
+        first, self.number = self.number + 1, self.number + len(calls)
         try:
-            self._send(request)
-            reply = self._receive(time.monotonic() + CALL_SECONDS + GRACE_SECONDS)
-            if reply.pop("number", None) != self.number:
-                raise ChildDied
-            return Outcome(**reply)
+            self._send({"number": first, "function": function, "calls": [[list(c.args), c.kwargs] for c in calls]})
+            for number in range(first, self.number + 1):
+                reply = self._receive(time.monotonic() + CALL_SECONDS + GRACE_SECONDS)
+                if reply.pop("number", None) != number:
+                    raise ChildDied
+                done.append(Outcome(**reply))
+                if done[-1].timed_out:
+                    break
         except ChildTooSlow:
             self.close()
-            return Outcome(error="TimeoutError", timed_out=True)
+            done.append(Outcome(error="TimeoutError", timed_out=True))
         except (ChildDied, TypeError):
             self.close()
-            return Outcome(error="ProcessEnded", died=True)
+            done.append(Outcome(error="ProcessEnded", died=True))
+        return done
 
     def close(self) -> None:
         """End the process and whatever it started; a later call starts a new one."""
@@ -197,6 +201,6 @@ class RemoteCaller:
     def __init__(self, child: Child, function: str) -> None:
         self.child, self.function = child, function
 
-    def outcome(self, call: Call) -> Outcome:
-        """Make one call."""
-        return self.child.outcome(self.function, call)
+    def outcomes(self, calls: list[Call]) -> list[Outcome]:
+        """Make several calls, one after the other, and stop behind one that hangs or dies."""
+        return self.child.outcomes(self.function, calls)

@@ -68,7 +68,7 @@ class Task:
     @property
     def live_properties(self) -> tuple[Property, ...]:
         """The properties that have a case to try; where hidden tests are cut out, some have none left."""
-        return tuple(p for p in self.properties if p.judge != Values())
+        return tuple(p for p in self.properties if not (isinstance(p.judge, Values) and p.judge.is_empty))
 
     @property
     def max_points(self) -> int:
@@ -77,7 +77,7 @@ class Task:
 
     def check(self, function: Callable[..., Any] | Caller) -> Report:
         """Check a function, in this process or behind a proxy, and report on every property."""
-        caller = function if hasattr(function, "outcome") else LocalCaller(function)
+        caller = function if hasattr(function, "outcomes") else LocalCaller(function)
         arguments = tuple(inspect.signature(self.reference).parameters)
         session = Session(caller, self.reference, arguments, np.random.default_rng())
         try:

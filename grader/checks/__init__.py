@@ -1,6 +1,12 @@
 """The checks, one file a lesson: every graded task with its properties, visible examples and hidden cases."""
 
-from grader.checks import lesson_02
+import importlib
+import pkgutil
+
 from grader.tasks import Task
 
-TASKS: dict[str, Task] = {task.id: task for lesson in (lesson_02,) for task in lesson.TASKS}
+_LESSONS = sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name.startswith("lesson_"))
+
+TASKS: dict[str, Task] = {
+    task.id: task for name in _LESSONS for task in importlib.import_module(f"{__name__}.{name}").TASKS
+}

@@ -161,6 +161,7 @@ TASK_2_1 = Task(
             Values(
                 ### BEGIN HIDDEN TESTS
                 hidden=large_block,
+                one_form=True,
                 ### END HIDDEN TESTS
             ),
         ),
@@ -286,8 +287,8 @@ TASK_2_2 = Task(
         "The chain has one link: which token was chosen just before. For the first position that is the anchor, "
         "from then on the token that you chose yourself, after its correction.",
         'Walk over the rows with a variable `previous`. bias_row("markov_bias", previous, biases.get(previous), V) is '
-        "the row of biases, or None where there is none: then the base logits stand. Put the sum into a new array, so that "
-        "the caller's stays as it is.",
+        "the row of biases, or None where there is none: then the base logits stand. Put the sum into a new array, so "
+        "that the caller's stays as it is.",
         "previous = the anchor\n"
         "for each position k and its row of logits:\n"
         '    bias = bias_row("markov_bias", previous, biases.get(previous), number of tokens)\n'
@@ -395,6 +396,7 @@ TASK_2_2 = Task(
             Values(
                 ### BEGIN HIDDEN TESTS
                 hidden=large_chain,
+                one_form=True,
                 ### END HIDDEN TESTS
             ),
         ),
@@ -432,7 +434,7 @@ PREFIX_BAD_HIDDEN = (
 
 def prefix_calls(rng: Rng, thresholds: tuple[float, ...]) -> Iterator[Call]:
     """Confidences on a grid of eighths, so that equality with the threshold is exact and frequent."""
-    for _ in range(40):
+    for _ in range(30):
         size = int(rng.integers(1, 12))
         values = rng.integers(0, 9, size=size) / 8.0
         low = int(rng.integers(1, 5))
@@ -465,10 +467,10 @@ def edges(rng: Rng) -> Iterator[Call]:
 
 def clamps(rng: Rng) -> Iterator[Call]:
     """All combinations of a prefix, the two limits and the number of confidences."""
-    for size in range(1, 7):
+    for size in range(1, 6):
         for prefix in range(size + 1):
-            for low in range(1, 8):
-                for high in {low, low + 1, 8}:
+            for low in (1, 2, 4, 6):
+                for high in (low, low + 2):
                     yield call([0.75] * prefix + [0.25] * (size - prefix), 0.5, low, high)
 
 
@@ -587,6 +589,7 @@ TASK_2_3 = Task(
             Values(
                 ### BEGIN HIDDEN TESTS
                 hidden=longest_prefix,
+                one_form=True,
                 ### END HIDDEN TESTS
             ),
         ),
@@ -866,6 +869,7 @@ TASK_2_4 = Task(
             Values(
                 ### BEGIN HIDDEN TESTS
                 hidden=large_mask,
+                one_form=True,
                 ### END HIDDEN TESTS
             ),
         ),
@@ -980,6 +984,7 @@ TASK_2_5 = Task(
             Values(
                 ### BEGIN HIDDEN TESTS
                 hidden=many_rounds,
+                one_form=True,
                 ### END HIDDEN TESTS
             ),
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from grader.child.calling import Call, LocalCaller
@@ -29,7 +30,8 @@ def main(requests: BinaryIO, replies: BinaryIO) -> None:
             request = receive(requests)
         except WireError:
             return
-        send(replies, {"number": request["number"], **answer(request, namespace)})
+        for number, outcome in answers(request, namespace):
+            send(replies, {"number": number, **outcome})
 
 
 def load(pieces: list[dict[str, Any]], namespace: dict[str, Any], replies: BinaryIO) -> dict[int, Any]:
@@ -43,18 +45,24 @@ def load(pieces: list[dict[str, Any]], namespace: dict[str, Any], replies: Binar
     return errors
 
 
-def answer(request: dict[str, Any], namespace: dict[str, Any]) -> dict[str, Any]:
-    """Make one call and put its outcome into plain data."""
-    function = namespace[request["function"]]
-    outcome = LocalCaller(function).outcome(Call(tuple(request["args"]), request["kwargs"]))
-    return {
-        "value": outcome.value,
-        "error": outcome.error,
-        "message": outcome.message[:500],
-        "line": outcome.line,
-        "changed": outcome.changed,
-        "timed_out": outcome.timed_out,
-    }
+def answers(request: dict[str, Any], namespace: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Make the calls of one request and put each outcome into plain data, up to the first call that hangs."""
+    caller = LocalCaller(namespace[request["function"]])
+    for number, (args, kwargs) in enumerate(request["calls"], request["number"]):
+        outcome = caller.outcome(Call(tuple(args), kwargs))
+        yield (
+            number,
+            {
+                "value": outcome.value,
+                "error": outcome.error,
+                "message": outcome.message[:500],
+                "line": outcome.line,
+                "changed": outcome.changed,
+                "timed_out": outcome.timed_out,
+            },
+        )
+        if outcome.timed_out:
+            return
 
 
 def limit_resources() -> None:

@@ -14,6 +14,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from grader.child.calling import Seed
+
 HEADER = struct.Struct("<II")  # bytes of JSON, bytes of arrays
 MAX_JSON, MAX_ARRAYS, MAX_DEPTH, MAX_ITEMS = 16 << 20, 64 << 20, 12, 1 << 20
 DTYPES = frozenset("?bhilqBHILQefd")
@@ -98,6 +100,8 @@ def _encode(value: Any, arrays: list[bytes], depth: int) -> Any:
         return value if not (kind is int and value.bit_length() > 64) else {"o": "int of more than 64 bits"}
     if kind in (list, tuple):
         return {"l" if kind is list else "t": [_encode(item, arrays, depth + 1) for item in value]}
+    if kind is Seed:
+        return {"g": value.value}
     if kind is dict:
         return {"d": [[_encode(k, arrays, depth + 1), _encode(v, arrays, depth + 1)] for k, v in value.items()]}
     if kind is np.ndarray and value.dtype.char in DTYPES and value.size <= MAX_ITEMS:
@@ -126,6 +130,8 @@ class _Decoder:
             return items if tag == "l" else tuple(items)
         if tag == "d":
             return {self._key(k, depth): self.value(v, depth + 1) for k, v in content}
+        if tag == "g":
+            return Seed(int(content))
         if tag == "a":
             return self._array(*content)
         if tag == "n":

@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from functools import reduce
-from itertools import accumulate, combinations, groupby, takewhile
+from itertools import accumulate, groupby, takewhile
 from typing import Any
 
 import numpy as np
@@ -123,13 +123,13 @@ def running_product(confidences: Any, threshold: float, min_tokens: int = 1, max
     return clamped(run_of(c >= threshold for c in survival), values, min_tokens, max_tokens)
 
 
-@wrong(TASK, "each_value_on_its_own", "A length is known only where a low confidence marks it; else it is min_tokens.")
+@wrong(TASK, "each_value_on_its_own", "np.argmax of the low flags is the prefix, also where no flag is set.")
 def argmax_without_a_stop(confidences: Any, threshold: float, min_tokens: int = 1, max_tokens: int = 8) -> int:
     values = checked(confidences, threshold, min_tokens, max_tokens)
     return clamped(int(np.argmax(np.array(values) < threshold)), values, min_tokens, max_tokens)
 
 
-@wrong(TASK, "each_value_on_its_own", "Some confidence is low in every block, so there is a first one.")
+@wrong(TASK, "each_value_on_its_own", "Some confidence is low in every block, so there is a first low index.")
 def index_error_without_a_stop(confidences: Any, threshold: float, min_tokens: int = 1, max_tokens: int = 8) -> int:
     values = checked(confidences, threshold, min_tokens, max_tokens)
     first_low = int(np.where(np.array(values) < threshold)[0][0])
@@ -168,7 +168,7 @@ def margin_above_threshold(confidences: Any, threshold: float, min_tokens: int =
 
 
 @wrong(TASK, "equal_passes", "Equality passes, and so does everything that is nearly equal.")
-def tenths_are_equal(confidences: Any, threshold: float, min_tokens: int = 1, max_tokens: int = 8) -> int:
+def near_equality_passes(confidences: Any, threshold: float, min_tokens: int = 1, max_tokens: int = 8) -> int:
     values = checked(confidences, threshold, min_tokens, max_tokens)
     passes = [c > threshold or math.isclose(c, threshold, abs_tol=0.125) for c in values]
     return clamped(run_of(passes), values, min_tokens, max_tokens)
@@ -287,8 +287,8 @@ def limits_required(confidences: Any, threshold: float, min_tokens: int, max_tok
     return clamped(run_of(c >= threshold for c in values), values, min_tokens, max_tokens)
 
 
-@wrong(TASK, "defaults_and_keywords", "max_tokens comes before min_tokens when no name is given.")
-def minimum_by_name_only(confidences: Any, threshold: float, *limits: int, **named: int) -> int:
+@wrong(TASK, "defaults_and_keywords", "min_tokens is never given by name.")
+def minimum_by_name_ignored(confidences: Any, threshold: float, *limits: int, **named: int) -> int:
     min_tokens, max_tokens = limits if len(limits) == 2 else (1, named.get("max_tokens", 8))
     values = checked(confidences, threshold, min_tokens, max_tokens)
     return clamped(run_of(c >= threshold for c in values), values, min_tokens, max_tokens)
@@ -554,17 +554,6 @@ def rest_counted_twice(confidences: Any, threshold: float, min_tokens: int = 1, 
     return clamped(prefix(0), values, min_tokens, max_tokens)
 
 
-@wrong(TASK, "long_block_in_time", "The best prefix is found among all subsets of the positions.")
-def all_subsets_tried(confidences: Any, threshold: float, min_tokens: int = 1, max_tokens: int = 8) -> int:
-    values = checked(confidences, threshold, min_tokens, max_tokens)
-    prefix, positions = 0, range(len(values))
-    for size in range(1, len(values) + 1):
-        for subset in combinations(positions, size):
-            if subset[-1] == size - 1 and all(values[k] >= threshold for k in subset):
-                prefix = max(prefix, size)
-    return clamped(prefix, values, min_tokens, max_tokens)
-
-
 # --- Right ------------------------------------------------------------------------------------------------
 
 
@@ -604,11 +593,8 @@ def taken_while_high(confidences: Any, threshold: float, min_tokens: int = 1, ma
 def first_low_index(confidences: Any, threshold: float, min_tokens: int = 1, max_tokens: int = 8) -> int:
     values = checked(confidences, threshold, min_tokens, max_tokens)
     prefix = next((k for k, c in enumerate(values) if c < threshold), len(values))
-    return (
-        sorted([min_tokens, prefix, max_tokens])[1]
-        if max_tokens <= len(values)
-        else max(min(prefix, len(values)), min(min_tokens, len(values)))
-    )
+    raised = min_tokens if prefix < min_tokens else prefix
+    return sorted([raised, max_tokens, len(values)])[0]
 
 
 @right(TASK, "A cumulative product of booleans, made a plain int at the end.")

@@ -323,7 +323,7 @@ def negative_tokens_pass(mode: str, candidates: Any, confidences: Any, threshold
 
 
 @wrong("record", "bad_input_raises", "Confidences behind the stop are never used, so they need no check.")
-def checked_up_to_the_stop(
+def tail_left_unchecked(
     mode: str, candidates: Any, confidences: Any, threshold: float, max_tokens: int = 8
 ) -> Record:
     limit = unit_number("threshold", threshold)
@@ -333,7 +333,7 @@ def checked_up_to_the_stop(
 
 
 @wrong("record", "bad_input_raises", "A confidence that is a little outside [0, 1] is rounding, so it is clipped.")
-def confidences_clipped(mode: str, candidates: Any, confidences: Any, threshold: float, max_tokens: int = 8) -> Record:
+def record_clips(mode: str, candidates: Any, confidences: Any, threshold: float, max_tokens: int = 8) -> Record:
     return dict(build_draft_record(mode, candidates, np.clip(confidences, 0.0, 1.0), threshold, max_tokens))
 
 

@@ -18,8 +18,10 @@ import pytest
 from dspark_mini.workspace import NOTEBOOKS, ROOT, copy_lessons
 from grader.bundle import write_bundle
 from grader.checks import TASKS
+from grader.submissions import tasks_of
 
 LESSON = "02_parallel_drafting"
+IN_LESSON = tasks_of(LESSON)
 SOLVED = ROOT / "solutions" / f"{LESSON}.py"
 
 
@@ -54,13 +56,13 @@ def test_check_shows_untouched_lessons_as_not_started_and_the_next_step(student:
     assert done.returncode == 0
     for task in TASKS.values():
         assert re.search(rf"{re.escape(task.id)} +{task.function} +not started +0/{task.max_points}", done.stdout)
-    assert "Next: TODO 2.1" in done.stdout.strip().splitlines()[-1]
+    assert f"Next: TODO {next(iter(TASKS))}" in done.stdout.strip().splitlines()[-1]
 
 
 def test_check_gives_full_marks_to_the_solved_lesson(student: Path) -> None:
     solve(student)
     done = type_in(student, "check", "02")
-    assert done.stdout.count("passes") == len(TASKS) and done.stdout.strip().endswith("All tasks pass.")
+    assert done.stdout.count("passes") == len(IN_LESSON) and done.stdout.strip().endswith("All tasks pass.")
 
 
 def test_check_before_learn_says_what_to_type(tmp_path: Path) -> None:
@@ -114,7 +116,7 @@ def test_grade_of_a_folder_writes_json_and_tells_what_was_not_readable(student: 
 
 def test_grade_exits_with_zero_whatever_the_scores(student: Path) -> None:
     done = type_in(student, "grade", "work", "--unsafe-no-sandbox")
-    assert done.returncode == 0 and "1 submission graded" in done.stdout
+    assert done.returncode == 0 and "graded." in done.stdout
 
 
 @pytest.mark.parametrize("name", ["absent.ipynb", "notes.txt", "broken.ipynb", "no-tasks.ipynb", "empty"])
@@ -168,8 +170,8 @@ def test_unpacked_bundle_checks_visible_examples_without_the_reference(tmp_path:
     run = {"cwd": kit, "env": environment, "capture_output": True, "text": True}
     assert subprocess.run(command, **run).stdout.count("not started") == len(TASKS)  # type: ignore[call-overload]
     solve(kit)
-    done = subprocess.run(command, **run)  # type: ignore[call-overload]
-    assert done.stdout.count("passes") == len(TASKS), done.stdout + done.stderr
+    done = subprocess.run([*command, LESSON], **run)  # type: ignore[call-overload]
+    assert done.stdout.count("passes") == len(IN_LESSON), done.stdout + done.stderr
     build = subprocess.run([*command[:-1], "build"], **run)  # type: ignore[call-overload]
     assert build.returncode == 2 and "Traceback" not in build.stderr
 
@@ -185,7 +187,7 @@ def test_pytest_shows_one_item_a_task_of_a_notebook(student: Path) -> None:
         if solved:
             solve(student)
         done = subprocess.run(command, cwd=student, capture_output=True, text=True)
-        assert len(re.findall(r"(PASSED|FAILED)", done.stdout.partition("short test summary")[0])) == len(TASKS)
+        assert len(re.findall(r"(PASSED|FAILED)", done.stdout.partition("short test summary")[0])) == len(IN_LESSON)
         assert (done.returncode == 0) is solved and "Traceback" not in done.stdout
         assert solved or "TODO 2.1 is not started" in done.stdout
 

@@ -43,33 +43,64 @@ def test_rows_of_any_numbers_become_a_real_matrix(rows: Any) -> None:
 
 
 @pytest.mark.parametrize(("rows", "sentence"), [
-    ([[0.5, NAN]], "some_argument row 0 holds nan at token 1"),
-    ([[0.5, 0.5], [INF, NAN]], "some_argument row 1 holds nan at token 1"),
-    ([[0.5, 0.5], [0.5, INF]], "some_argument row 1 holds +inf at token 1"),
-    ([[-INF], [-INF]], "some_argument row 0 holds nothing but -inf"),
     ([[0.5], [0.5, 0.5]], "some_argument row 1 has shape (2,), but the first has (1,)"),
     ([[0.5], ["x"]], "some_argument row 1 must hold real numbers only"),
     ([], "some_argument is empty: it needs at least one row"),
     ([[]], "some_argument is empty: its shape is (1, 0)"),
     ([1.0], "some_argument must be a matrix of shape (γ, V), not an array of shape (1,)"),
 ])
-def test_bad_logits_are_described(rows: Any, sentence: str) -> None:
+def test_logits_of_another_form_are_described(rows: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=re.escape(sentence)):
         inputs.logit_rows(NAME, rows)
 
 
+def test_the_values_of_logits_are_left_to_the_check_of_the_best() -> None:
+    rows = np.array([[NAN, 0.5], [INF, 0.5], [-INF, -INF]])
+    assert inputs.logit_rows(NAME, rows) is rows
+
+
+NUMBERS = st.sampled_from([-INF, -1.0, 0.5, 2.0, INF, NAN])
+
+
+def fault(row: list[float]) -> str | None:
+    """Find the fault of a row with plain Python."""
+    if any(value != value for value in row):
+        return f"holds nan at token {[value != value for value in row].index(True)}"
+    if INF in row:
+        return f"holds +inf at token {row.index(INF)}"
+    return "holds nothing but -inf" if set(row) == {-INF} else None
+
+
 @MANY
-@given(st.integers(1, 6), st.integers(1, 6), st.data())
-def test_logits_are_accepted_exactly_where_every_row_is_sound(height: int, width: int, data: st.DataObject) -> None:
-    number = st.sampled_from([-INF, -1.0, 0.5, 2.0, INF, NAN])
-    rows = [[data.draw(number) for _ in range(width)] for _ in range(height)]
-    bad = [k for k, row in enumerate(rows)
-           if any(x != x or x == INF for x in row) or all(x == -INF for x in row)]
-    if bad:
-        with pytest.raises(ValueError, match=f"^{NAME} row {bad[0]} "):
-            inputs.logit_rows(NAME, rows)
+@given(st.lists(NUMBERS, min_size=1, max_size=5))
+def test_the_best_logit_shows_whether_its_row_is_sound(row: list[float]) -> None:
+    best = row[int(np.argmax(row))]
+    for form in (row, np.array(row), np.array(row, dtype=np.float16)):
+        if fault(row) is None:
+            inputs.check_best(best, block_logits=(3, form))
+            continue
+        with pytest.raises(ValueError, match=re.escape(f"block_logits row 3 {fault(row)}")):
+            inputs.check_best(best, block_logits=(3, form))
+
+
+@MANY
+@given(st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=5))
+def test_the_best_sum_shows_whether_row_and_bias_are_sound(pairs: list[tuple[float, float]]) -> None:
+    row, bias = ([pair[k] for pair in pairs] for k in (0, 1))
+    with np.errstate(invalid="ignore"):
+        total = np.array(row) + np.array(bias)
+    best = float(total[total.argmax()])
+    if fault(row):
+        sentence = f"block_logits row 3 {fault(row)}"
+    elif fault(bias):
+        sentence = f"markov_bias of token 7 {fault(bias)}"
+    elif best == -INF:
+        sentence = "block_logits row 3 and markov_bias of token 7 leave no token to choose"
     else:
-        assert inputs.logit_rows(NAME, rows).tolist() == rows
+        inputs.check_best(best, block_logits=(3, row), markov_bias=(7, bias))
+        return
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        inputs.check_best(best, block_logits=(3, row), markov_bias=(7, bias))
 
 
 def test_a_bias_mapping_is_whatever_answers_get_and_is_not_read() -> None:
@@ -96,12 +127,9 @@ def test_a_bad_bias_row_names_its_token(row: Any) -> None:
         inputs.bias_row(NAME, 7, row, 2)
 
 
-@pytest.mark.parametrize(("best", "reason"), [(NAN, "is no legal bias"), (INF, "is no legal bias"),
-                                              (-INF, "leaves no token to choose")])
-def test_a_best_logit_that_is_not_finite_blames_the_bias(best: float, reason: str) -> None:
-    with pytest.raises(ValueError, match=f"{NAME} of token 7 {reason}"):
-        inputs.check_best(NAME, 7, best)
-    inputs.check_best(NAME, 7, 0.5)
+def test_a_missing_bias_row_stays_missing() -> None:
+    assert inputs.bias_row(NAME, 7, None, 2) is None
+    inputs.check_best(0.5, block_logits=(0, [0.5, 0.25]), markov_bias=(7, None))
 
 
 # --- Whole numbers -----------------------------------------------------------------------------------

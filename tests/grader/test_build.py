@@ -13,6 +13,7 @@ import pytest
 
 import grader.build as build
 from grader.checks import TASKS
+from grader.submissions import tasks_of
 from grader.tasks import Task
 
 LESSON = "02_parallel_drafting"
@@ -32,7 +33,7 @@ def test_handed_out_notebook_has_no_solution_no_hidden_test_and_no_output() -> N
     notebook = nbformat.read(build.NOTEBOOKS / f"{LESSON}.ipynb", as_version=4)
     text = (build.NOTEBOOKS / f"{LESSON}.ipynb").read_text(encoding="utf-8")
     assert "BEGIN SOLUTION" not in text and "HIDDEN" not in text
-    for task in TASKS.values():
+    for task in tasks_of(LESSON):
         region = build.REGION.search(task.reference_source)
         assert region is not None
         in_some_cell = any(region[2].rstrip() in cell.source for cell in notebook.cells)
@@ -67,7 +68,9 @@ def test_nbgrader_metadata_is_complete() -> None:
         for metadata in graded:
             assert {"grade", "grade_id", "locked", "schema_version", "solution", "task"} <= set(metadata)
             assert metadata["schema_version"] == 3 and ("points" in metadata) is metadata["grade"]
-        assert sum(metadata.get("points", 0) for metadata in graded) == sum(task.max_points for task in TASKS.values())
+        assert sum(metadata.get("points", 0) for metadata in graded) == sum(
+            task.max_points for task in tasks_of(LESSON)
+        )
 
 
 def refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, edit: Callable[[str], str]) -> str:

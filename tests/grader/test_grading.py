@@ -11,9 +11,11 @@ import pytest
 
 from grader.checks import TASKS
 from grader.grading import Result, grade, grade_all
-from grader.submissions import BadRequest, Source, find_submissions
+from grader.submissions import BadRequest, Source, find_submissions, tasks_of
 
-MAX = sum(task.max_points for task in TASKS.values())
+LESSON = "02_parallel_drafting"
+MAX = sum(task.max_points for task in tasks_of(LESSON))
+MAX_OF_ALL = sum(task.max_points for task in TASKS.values())
 STATUSES = {"pass", "partial", "fail", "error", "timeout", "missing", "unreadable"}
 Make = Callable[..., Path]
 
@@ -29,7 +31,7 @@ def status_of(result: Result) -> dict[str, str]:
 def test_solved_notebook_gets_full_marks(make_notebook: Make, library: Path) -> None:
     result = graded(make_notebook(), library)
     assert (result.status, result.score, result.max_score) == ("pass", MAX, MAX)
-    assert result.lesson == "02_parallel_drafting"
+    assert result.lesson == LESSON
 
 
 def test_untouched_notebook_gets_nothing_and_every_task_is_not_started(make_notebook: Make, library: Path) -> None:
@@ -92,7 +94,7 @@ def test_py_file_may_define_any_functions_and_the_others_are_missing(tmp_path: P
     path = tmp_path / "mine.py"
     path.write_text("def conditional_acceptance(accepted_counts, block_size):\n    return [0.5] * block_size\n")
     result = graded(path, library)
-    assert result.lesson is None and result.submission == "mine.py" and result.max_score == MAX
+    assert result.lesson is None and result.submission == "mine.py" and result.max_score == MAX_OF_ALL
     statuses = status_of(result)
     assert statuses.pop("2.5") == "fail" and set(statuses.values()) == {"missing"}
 
