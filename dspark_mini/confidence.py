@@ -10,7 +10,12 @@ from numpy.typing import ArrayLike
 from dspark_mini.inputs import unit_number, unit_numbers, whole_number, whole_numbers
 
 
-def choose_confident_prefix(confidences: ArrayLike, threshold: float, min_tokens: int = 1, max_tokens: int = 8) -> int:
+def choose_confident_prefix(
+    confidences: ArrayLike,
+    threshold: float,
+    min_tokens: int = 1,
+    max_tokens: int = 8,
+) -> int:
     """Choose the verify length: how many draft tokens, from the first on, go to the target.
 
     The first confidence below the threshold ends the prefix. One that equals the threshold passes, and what

@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as npst
 from grader.child.wire import Opaque
 from grader.compare import same_value, shown, type_fault
 
-MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 NAN, INF = float("nan"), float("inf")
 
 numbers = st.one_of(st.booleans(), st.integers(-1000, 1000), st.floats(-1e6, 1e6, width=32), st.sampled_from([INF, -INF]))
@@ -33,9 +33,9 @@ plain = st.recursive(
 
 
 @MANY
-@given(matrices)
+@given(matrices.filter(lambda array: array.size > 0 or array.ndim == 1))
 def test_numbers_agree_whatever_container_holds_them(array: Any) -> None:
-    for form in (array.tolist(), array, array.astype(object).tolist(), np.asfortranarray(array)):
+    for form in (array.tolist(), array, array.astype(object).tolist(), array[...].copy(order="F")):
         assert same_value(array.tolist(), form) and same_value(array, form)
     if array.ndim == 1:
         assert same_value(array.tolist(), tuple(array)) and same_value(tuple(array), list(array))
@@ -45,9 +45,10 @@ def test_numbers_agree_whatever_container_holds_them(array: Any) -> None:
 @given(matrices.filter(lambda array: array.size > 0), st.data())
 def test_one_wrong_number_anywhere_is_noticed(array: Any, data: st.DataObject) -> None:
     place = data.draw(st.integers(0, array.size - 1))
-    for wrong in (array.flat[place] + 1 + abs(array.flat[place]) / 1e6, NAN, "1", None):
+    right = float(array.flat[place])
+    for wrong in (right + 1 + abs(right) / 1e6 if np.isfinite(right) else 7.5, NAN, "1", None):
         other = array.astype(object)
-        other.flat[place] = 7.5 if isinstance(wrong, float) and array.flat[place] == wrong else wrong
+        other.flat[place] = wrong
         assert not same_value(array, other.tolist())
 
 

@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as npst
 from grader.child import wire
 from grader.child.wire import DTYPES, HEADER, MAX_DEPTH, MAX_ITEMS, Opaque, WireError, receive, send, unpack
 
-MANY = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 CHARS = sorted(DTYPES)
 NAN, INF = float("nan"), float("inf")
 
@@ -334,7 +334,7 @@ def test_two_messages_in_a_row_are_taken_one_by_one(first: Any, second: Any) -> 
 
 @pytest.mark.xfail(strict=True, reason="fault 1: unpack lets AttributeError and OverflowError out, and arrays as scalars in")
 @MANY
-@example({"value": np.int16(300)}, [(32, ord("b"))])
+@example(np.int16(300), [(16, ord("b"))])
 @given(plain, st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=4))
 def test_flipped_bytes_give_plain_data_or_nothing(value: Any, flips: list[tuple[int, int]]) -> None:
     message = bytearray(packed(value))
