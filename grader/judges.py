@@ -45,6 +45,7 @@ class Bad:
     argument: str | tuple[str, ...]
     position: int | None
     what: str
+    wrong_nesting: bool = False  # a number where a list belongs, or the other way round: any refusal will do
 
 
 @dataclass
@@ -309,6 +310,8 @@ class Raises:
         return None
 
     def _is_right(self, bad: Bad, outcome: Outcome) -> bool:
+        if bad.wrong_nesting:
+            return outcome.error in ("ValueError", "TypeError")
         if outcome.error != "ValueError":
             return False
         return not self.sentences or names_offender(outcome.message, bad)

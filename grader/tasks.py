@@ -128,6 +128,7 @@ def manners(
     examples: tuple[Example, ...],
     bad: tuple[Bad, ...],
     hidden_bad: tuple[Bad, ...] = (),
+    twins: tuple[Example, ...] = (),
     bad_hint: str = "Keep the given checks at the top of the stub; they run before your lines.",
 ) -> tuple[Property, ...]:
     """Return the properties that every graded function shares, on the examples and bad inputs of one of them.
@@ -137,6 +138,7 @@ def manners(
         examples: right calls; their forms as lists and as arrays must do the same.
         bad: calls that must raise ValueError, shown to the learner.
         hidden_bad: more of them, hidden.
+        twins: calls that differ from one another in one argument only, so that a memory of the others shows.
         bad_hint: what helps a learner whose function lets bad input pass.
     """
     return (
@@ -159,7 +161,7 @@ def manners(
             "The result depends on the arguments only, not on earlier calls.",
             1,
             "Create every list and array inside the function; keep nothing in globals or default arguments.",
-            Repeatable(examples),
+            Repeatable((*examples, *twins)),
         ),
         Property(
             "input_unchanged",

@@ -24,8 +24,9 @@ Rng = np.random.Generator
 PARALLEL = (
     Example(call([[0.1, 0.8, 0.1], [0.6, 0.2, 0.2], [0.1, 0.2, 0.7]]), [1, 0, 2]),
     Example(call([[0.0, 2.0], [0.0, 3.0]]), [1, 1]),
-    Example(call([[-1.0, -2.0, -1.5]]), [0]),
+    Example(call([[-INF, -2.0, -1.5]]), [2]),
 )
+PARALLEL_TWINS = (Example(call([[0.0, 2.0], [4.0, 3.0]]), [1, 0]), Example(call([[0.0, 2.0], [4.0, 5.0]]), [1, 1]))
 ROWS_BAD = (
     Bad(call([[0.1, 0.9], [NAN, 0.5]]), "block_logits", 1, "row 1 holds a NaN"),
     Bad(call([]), "block_logits", None, "there is no row at all"),
@@ -41,8 +42,8 @@ ROWS_BAD_HIDDEN = (
     ),
     Bad(call([[0.5, 0.25], [0.5, 0.75], [0.5, 0.75], [0.5]]), "block_logits", 3, "row 3 is shorter than the others"),
     Bad(call([[], []]), "block_logits", None, "the vocabulary is empty"),
-    Bad(call([0.5, 0.25]), "block_logits", None, "it is no matrix"),
-    Bad(call([[[0.5, 0.25]]]), "block_logits", None, "it is no matrix"),
+    Bad(call([0.5, 0.25]), "block_logits", None, "it is no matrix", wrong_nesting=True),
+    Bad(call([[[0.5, 0.25]]]), "block_logits", None, "it is no matrix", wrong_nesting=True),
 )
 
 
@@ -55,6 +56,8 @@ def random_blocks(rng: Rng, low: int = 1, high: int = 8, vocabulary: int = 12) -
 def plain_blocks(rng: Rng) -> Iterator[Call]:
     for block in random_blocks(rng):
         yield call(block)
+    yield call([[3, 7, 5], [7, 3, -5]])
+    yield call([[1.0, 1.0 + 1e-12], [1e300, 1.1e300]])
 
 
 def repeating_blocks(rng: Rng) -> Iterator[Call]:
@@ -69,6 +72,7 @@ def tied_blocks(rng: Rng) -> Iterator[Call]:
     """Few levels, exact binary fractions: nearly every row has a tie for the best."""
     for block in random_blocks(rng):
         yield call(rng.integers(-2, 2, size=block.shape) / 4.0)
+    yield call(rng.integers(0, 3, size=(4, 400)) / 4.0)
 
 
 def masked_blocks(rng: Rng) -> Iterator[Call]:
@@ -77,6 +81,7 @@ def masked_blocks(rng: Rng) -> Iterator[Call]:
         masked = np.where(rng.random(block.shape) < 0.6, -np.inf, -np.abs(block) - 1.0)
         masked[np.arange(len(block)), rng.integers(block.shape[1], size=len(block))] = -50.0
         yield call(masked)
+    yield call([[-INF, -1e12], [-1e200, -INF]])
 
 
 def large_block(rng: Rng) -> Iterator[Call]:
@@ -152,7 +157,7 @@ TASK_2_1 = Task(
                 ### END HIDDEN TESTS
             ),
         ),
-        *manners("plain ints in a list", PARALLEL, ROWS_BAD, ROWS_BAD_HIDDEN, CHECK_WINNER),
+        *manners("plain ints in a list", PARALLEL, ROWS_BAD, ROWS_BAD_HIDDEN, PARALLEL_TWINS, CHECK_WINNER),
         Property(
             "large_block_in_time",
             "A block of 64 positions and 2,000 tokens takes well under 2 s.",
@@ -173,7 +178,12 @@ TASK_2_1 = Task(
 MARKOV = (
     Example(call([[0.4, 0.6], [0.7, 0.3], [0.6, 0.4]], 9, {9: [0.4, 0.0], 0: [0.0, 0.6], 1: [0.5, 0.0]}), [0, 1, 0]),
     Example(call([[0.0, 1.0], [1.0, 0.0]], 0, {1: [0.0, 2.0]}), [1, 1]),
-    Example(call([[0.0, 1.0, 0.5]], 2, {2: [0.0, -1.0, 0.0]}), [2]),
+    Example(call([[-INF, 1.0, 0.5]], 2, {2: [0.0, -1.0, -0.25]}), [2]),
+)
+MARKOV_TWINS = (
+    Example(call([[0.0, 1.0], [1.0, 0.0]], 0, {0: [0.0, 2.0]}), [1, 0]),
+    Example(call([[0.0, 1.0], [1.0, 0.0]], 3, {3: [4.0, 0.0]}), [0, 0]),
+    Example(call([[0.0, 1.0], [1.0, 0.0]], 3, {3: [0.0, 0.0], 1: [0.0, 4.0]}), [1, 1]),
 )
 MARKOV_BAD = (
     Bad(call([[0.1, 0.9], [NAN, 0.5]], 0, {}), "block_logits", 1, "row 1 holds a NaN"),
@@ -187,7 +197,7 @@ MARKOV_BAD_HIDDEN = (
     Bad(call([[0.5, 0.25], [0.5, 0.75], [0.5]], 0, {}), "block_logits", 2, "row 2 is shorter than the others"),
     Bad(call([], 0, {}), "block_logits", None, "there is no row at all"),
     Bad(call([[], []], 0, {}), "block_logits", None, "the vocabulary is empty"),
-    Bad(call([0.5, 0.25], 0, {}), "block_logits", None, "it is no matrix"),
+    Bad(call([0.5, 0.25], 0, {}), "block_logits", None, "it is no matrix", wrong_nesting=True),
     Bad(call([[0.5, 0.25]], 7, {7: [NAN, 0.5]}), "markov_bias", 7, "the bias row of token 7 holds a NaN"),
     Bad(call([[0.5, 0.25]], 7, {7: [INF, 0.5]}), "markov_bias", 7, "the bias row of token 7 holds +inf"),
     Bad(call([[0.5, 0.25]], 7, {7: [-INF, -INF]}), "markov_bias", 7, "the bias row of token 7 holds only −inf"),
@@ -198,6 +208,20 @@ MARKOV_BAD_HIDDEN = (
         "the bias row of token 1 is too long",
     ),
     Bad(call([[0.5, 0.75], [0.25, 0.5]], 5, {1: [0.5, NAN]}), "markov_bias", 1, "the bias row of token 1 holds a NaN"),
+    Bad(
+        call([[0.5, 0.75]], 7, {7: [[0.5, 0.5]]}),
+        "markov_bias",
+        7,
+        "the bias row of token 7 is a matrix",
+        wrong_nesting=True,
+    ),
+    Bad(
+        call([[0.5, 0.75]], 7, {7: 1.0}),
+        "markov_bias",
+        7,
+        "the bias row of token 7 is a single number",
+        wrong_nesting=True,
+    ),
 )
 
 
@@ -210,15 +234,23 @@ def random_chain(rng: Rng, block: np.ndarray[Any, Any], scale: float = 4.0) -> C
     return call(block, anchor, rows)
 
 
-def random_chains(rng: Rng) -> Iterator[Call]:
-    for block in random_blocks(rng):
-        yield random_chain(rng, block)
+def single_steps(rng: Rng) -> Iterator[Call]:
+    """One position, an anchor inside the vocabulary, every row there: nothing but the sum and the choice."""
+    for block in random_blocks(rng, high=1):
+        vocabulary = block.shape[1]
+        rows = {t: rng.normal(scale=4.0, size=vocabulary) for t in range(vocabulary)}
+        yield call(block, int(rng.integers(vocabulary)), rows)
+    yield call([[4, 3, 3]], 1, {1: [0.25, 1.75, 0.5]})
+    yield call([[1.0, 1.0]], 0, {0: [0.0, 1e-12]})
+    yield call([[2000.0, 1000.0]], 0, {0: [0.0, 1500.0]})
 
 
 def biases_that_decide(rng: Rng) -> Iterator[Call]:
     """The bias is far larger than the base logits: the chain follows it from token to token."""
     for block in random_blocks(rng, low=3, vocabulary=6):
         yield random_chain(rng, block / 8.0, scale=20.0)
+    for block in random_blocks(rng):
+        yield random_chain(rng, block)
 
 
 def logits_that_decide(rng: Rng) -> Iterator[Call]:
@@ -234,6 +266,8 @@ def anchors(rng: Rng) -> Iterator[Call]:
         rows = {t: rng.normal(scale=9.0, size=block.shape[1]) for t in (-2, -1, 0, 1, 999, 1000)}
         rows[anchor] = rng.normal(scale=9.0, size=block.shape[1])
         yield call(block, anchor, rows)
+    yield call([[0.0, 1.0]], -1, {-1: [2.0, 0.0], 1: [0.0, 0.0]})
+    yield call([[0.0, 1.0]], -1, {-1: [0.0, 0.0], 1: [2.0, 0.0]})
 
 
 def missing_rows(rng: Rng) -> Iterator[Call]:
@@ -267,11 +301,14 @@ def masked_chains(rng: Rng) -> Iterator[Call]:
         for row in rows.values():
             row[0] = rng.normal()
         yield call(logits, int(rng.integers(vocabulary)), rows)
+    yield call([[-INF, -1e12], [-1e200, -INF]], 0, {0: [0.5, 0.5], 1: [-0.5, 0.0]})
 
 
 def large_chain(rng: Rng) -> Iterator[Call]:
+    """Tokens with a bias row are the likely ones, so that the chain reads one at nearly every step."""
     block = rng.normal(size=(64, 2000))
-    yield call(block, 3, {t: rng.normal(scale=2.0, size=2000) for t in range(0, 2000, 8)})
+    block[:, ::8] += 6.0
+    yield call(block, 8, {t: rng.normal(scale=2.0, size=2000) for t in range(0, 2000, 8)})
 
 
 ### END HIDDEN TESTS
@@ -304,9 +341,9 @@ TASK_2_2 = Task(
             3,
             "Add the bias to the row first, then take the argmax of the sum.",
             Values(
-                examples=MARKOV[:1],
+                examples=(Example(call([[0.4, 0.6]], 1, {1: [0.4, 0.0]}), [0]),),
                 ### BEGIN HIDDEN TESTS
-                hidden=random_chains,
+                hidden=single_steps,
                 ### END HIDDEN TESTS
             ),
         ),
@@ -317,6 +354,7 @@ TASK_2_2 = Task(
             "Set previous to the token that you have just appended; the anchor serves the first position only.",
             Values(
                 examples=(
+                    MARKOV[0],
                     Example(call([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]], 0, {0: [8.0, 0.0], 1: [0.0, 0.0]}), [0, 0, 0]),
                 ),
                 ### BEGIN HIDDEN TESTS
@@ -387,7 +425,7 @@ TASK_2_2 = Task(
                 ### END HIDDEN TESTS
             ),
         ),
-        *manners("plain ints in a list", MARKOV, MARKOV_BAD, MARKOV_BAD_HIDDEN, CHECK_WINNER),
+        *manners("plain ints in a list", MARKOV, MARKOV_BAD, MARKOV_BAD_HIDDEN, MARKOV_TWINS, CHECK_WINNER),
         Property(
             "large_block_in_time",
             "A block of 64 positions and 2,000 tokens takes well under 2 s.",
@@ -410,6 +448,12 @@ PREFIX = (
     Example(call([0.1, 0.9], 0.5, 1, 4), 1),
     Example(call([0.9] * 10, 0.5, 1, 4), 4),
 )
+PREFIX_TWINS = (
+    Example(call([0.75, 0.5, 0.25], 0.5, 1, 4), 2),
+    Example(call([0.75, 0.5, 0.25], 0.625, 1, 4), 1),
+    Example(call([0.75, 0.5, 0.25], 0.5, 3, 4), 3),
+    Example(call([0.75, 0.5, 0.25], 0.5, 1, 1), 1),
+)
 PREFIX_BAD = (
     Bad(call([0.9, 1.5, 0.25], 0.5), "confidences", 1, "1.5 lies outside [0, 1]"),
     Bad(call([], 0.5), "confidences", None, "there is no confidence at all"),
@@ -423,6 +467,8 @@ PREFIX_BAD_HIDDEN = (
     Bad(call([0.25, 0.75, 0.5, NAN], 0.5), "confidences", 3, "a NaN, behind the stop"),
     Bad(call([0.75, 0.75, 0.75, 0.75, 7.5], 0.5, 1, 2), "confidences", 4, "7.5 lies outside [0, 1], behind max_tokens"),
     Bad(call([INF, 0.75], 0.5), "confidences", 0, "infinity lies outside [0, 1]"),
+    Bad(call([0.5, 0.75, 1.5, NAN, -0.5], 0.5), "confidences", 2, "1.5 is the first outside [0, 1]"),
+    Bad(call([[0.5, 0.75]], 0.5), "confidences", None, "it is a matrix", wrong_nesting=True),
     Bad(call([0.5], 1.5), "threshold", None, "the threshold lies outside [0, 1]"),
     Bad(call([0.5], -0.5), "threshold", None, "the threshold lies outside [0, 1]"),
     Bad(call([0.5], NAN), "threshold", None, "the threshold is NaN"),
@@ -443,7 +489,7 @@ def prefix_calls(rng: Rng, thresholds: tuple[float, ...]) -> Iterator[Call]:
 
 def stops(rng: Rng) -> Iterator[Call]:
     """High, then one low value, then high again; never an equality; wide limits."""
-    for stop in range(8):
+    for stop in range(1, 8):
         values = rng.uniform(0.6, 1.0, size=9)
         values[stop + 1 :] = rng.uniform(0.55, 1.0, size=8 - stop)
         values[stop] = rng.uniform(0.05, 0.4)
@@ -453,11 +499,22 @@ def stops(rng: Rng) -> Iterator[Call]:
 def long_high_runs(rng: Rng) -> Iterator[Call]:
     """Confidences whose product falls far below the threshold while each of them stays above it."""
     for size in range(2, 12):
-        yield call(rng.uniform(0.72, 0.8, size=size), 0.7, 1, 16)
+        yield call([*rng.uniform(0.72, 0.8, size=size), 0.125], 0.7, 1, 16)
+
+
+def all_high(rng: Rng) -> Iterator[Call]:
+    for size in range(1, 12):
+        yield call(rng.uniform(0.5, 1.0, size=size), 0.25, 1, 16)
+    yield call([1, 1, 1], 1, 1, 8)
 
 
 def equalities(rng: Rng) -> Iterator[Call]:
-    yield from prefix_calls(rng, (0.125, 0.25, 0.5, 0.75, 0.875))
+    """The prefix is at least 1 and the limits are wide, so that nothing but the comparison decides."""
+    for _ in range(40):
+        threshold = float(rng.choice((0.125, 0.25, 0.5, 0.75, 0.875)))
+        yield call([1.0, threshold, *(rng.integers(0, 9, size=int(rng.integers(1, 10))) / 8.0)], threshold, 1, 16)
+    yield call([0.75, np.nextafter(0.5, 0.0), 0.75], 0.5, 1, 8)
+    yield call([0.75, np.nextafter(0.5, 1.0), 0.25], 0.5, 1, 8)
 
 
 def edges(rng: Rng) -> Iterator[Call]:
@@ -518,12 +575,24 @@ TASK_2_3 = Task(
             ),
         ),
         Property(
+            "all_high_keeps_all",
+            "Where no confidence is below the threshold, the prefix is the whole block.",
+            1,
+            "A search for the first low value finds none here: np.argmax of all False is 0, and nothing has no first.",
+            Values(
+                examples=(Example(call([0.75, 0.75, 0.75], 0.5, 1, 8), 3),),
+                ### BEGIN HIDDEN TESTS
+                hidden=all_high,
+                ### END HIDDEN TESTS
+            ),
+        ),
+        Property(
             "each_value_on_its_own",
             "Each confidence is compared with the threshold itself; products come in lesson 04.",
             1,
             "c_k is already conditional on the tokens before k: compare it as it is, without a running product.",
             Values(
-                examples=(Example(call([0.75, 0.75, 0.75, 0.75], 0.5, 1, 8), 4),),
+                examples=(Example(call([0.75, 0.75, 0.75, 0.25], 0.5, 1, 8), 3),),
                 ### BEGIN HIDDEN TESTS
                 hidden=long_high_runs,
                 ### END HIDDEN TESTS
@@ -580,7 +649,7 @@ TASK_2_3 = Task(
                 ### END HIDDEN TESTS
             ),
         ),
-        *manners("one plain int", PREFIX, PREFIX_BAD, PREFIX_BAD_HIDDEN),
+        *manners("one plain int", PREFIX, PREFIX_BAD, PREFIX_BAD_HIDDEN, PREFIX_TWINS),
         Property(
             "long_block_in_time",
             "64 confidences take well under 2 s.",
@@ -607,6 +676,19 @@ RECORD = (
         call("dflash", [7, 7], [0.25, 0.75], 0.5),
         {"mode": "dflash", "block_tokens": [7, 7], "verify_tokens": [7], "proposed": 2, "verify_budget": 1},
     ),
+)
+RECORD_TWINS = tuple(
+    Example(
+        call(mode, [4, 5], [0.75, 0.5], threshold),
+        {
+            "mode": mode,
+            "block_tokens": [4, 5],
+            "verify_tokens": [4, 5][:budget],
+            "proposed": 2,
+            "verify_budget": budget,
+        },
+    )
+    for mode, threshold, budget in (("dspark", 0.5, 2), ("dflash", 0.5, 2), ("dspark", 0.625, 1))
 )
 RECORD_BAD = (
     Bad(call("eagle", [4], [0.5], 0.5), "mode", None, "'eagle' is no mode"),
@@ -714,7 +796,7 @@ TASK_RECORD = Task(
                 ### END HIDDEN TESTS
             ),
         ),
-        *manners("plain ints, strings and lists in a dict", RECORD, RECORD_BAD, RECORD_BAD_HIDDEN),
+        *manners("plain ints, strings and lists in a dict", RECORD, RECORD_BAD, RECORD_BAD_HIDDEN, RECORD_TWINS),
     ),
 )
 
@@ -723,6 +805,11 @@ TASK_RECORD = Task(
 MASK = (
     Example(call(2, [1], 2), np.array([[1, 0, 1, 1], [1, 0, 1, 1]], dtype=bool)),
     Example(call(3, [2, 0], 1), np.array([[1, 1, 0, 1, 0], [0, 0, 0, 0, 1]], dtype=bool)),
+)
+MASK_TWINS = (
+    Example(call(2, [1], 1), np.array([[1, 0, 1]], dtype=bool)),
+    Example(call(2, [2], 1), np.array([[1, 1, 1]], dtype=bool)),
+    Example(call(3, [1], 1), np.array([[1, 0, 0, 1]], dtype=bool)),
 )
 MASK_BAD = (
     Bad(call(3, [1, 4], 2), "anchor_positions", 1, "an anchor of 4 lies behind a context of 3"),
@@ -860,7 +947,7 @@ TASK_2_4 = Task(
                 ### END HIDDEN TESTS
             ),
         ),
-        *manners("booleans in an array", MASK, MASK_BAD, MASK_BAD_HIDDEN),
+        *manners("booleans in an array", MASK, MASK_BAD, MASK_BAD_HIDDEN, MASK_TWINS),
         Property(
             "large_mask_in_time",
             "A context of 256 with 16 blocks of 16 takes well under 2 s.",
@@ -881,6 +968,11 @@ TASK_2_4 = Task(
 ACCEPTANCE = (
     Example(call([0, 1, 2, 2], 3), [0.75, 2 / 3, 0.0]),
     Example(call([2, 2], 2), [1.0, 1.0]),
+)
+ACCEPTANCE_TWINS = (
+    Example(call([1, 2], 2), [1.0, 0.5]),
+    Example(call([1, 2], 3), [1.0, 0.5, 0.0]),
+    Example(call([1, 1], 2), [1.0, 0.0]),
 )
 ACCEPTANCE_BAD = (
     Bad(call([1, 2, 4], 3), "accepted_counts", 2, "a round cannot accept 4 of 3 drafts"),
@@ -975,7 +1067,7 @@ TASK_2_5 = Task(
                 ### END HIDDEN TESTS
             ),
         ),
-        *manners("plain floats in a list", ACCEPTANCE, ACCEPTANCE_BAD, ACCEPTANCE_BAD_HIDDEN),
+        *manners("plain floats in a list", ACCEPTANCE, ACCEPTANCE_BAD, ACCEPTANCE_BAD_HIDDEN, ACCEPTANCE_TWINS),
         Property(
             "many_rounds_in_time",
             "2,000 rounds of 64 positions take well under 2 s.",

@@ -85,7 +85,7 @@ def index_for_length(confidences: Any, threshold: float, min_tokens: int = 1, ma
     return clamped(run_of(c >= threshold for c in values) - 1, values, min_tokens, max_tokens)
 
 
-@wrong(TASK, "first_low_value_stops", "The first min_tokens positions need no look, so the search starts behind them.")
+@wrong(TASK, "clamped_in_order", "The first min_tokens positions need no look, so the search starts behind them.")
 def search_behind_min_tokens(confidences: Any, threshold: float, min_tokens: int = 1, max_tokens: int = 8) -> int:
     values = checked(confidences, threshold, min_tokens, max_tokens)
     behind = run_of(c >= threshold for c in values[min_tokens:])
@@ -123,13 +123,13 @@ def running_product(confidences: Any, threshold: float, min_tokens: int = 1, max
     return clamped(run_of(c >= threshold for c in survival), values, min_tokens, max_tokens)
 
 
-@wrong(TASK, "each_value_on_its_own", "np.argmax of the low flags is the prefix, also where no flag is set.")
+@wrong(TASK, "all_high_keeps_all", "np.argmax of the low flags is the prefix, also where no flag is set.")
 def argmax_without_a_stop(confidences: Any, threshold: float, min_tokens: int = 1, max_tokens: int = 8) -> int:
     values = checked(confidences, threshold, min_tokens, max_tokens)
     return clamped(int(np.argmax(np.array(values) < threshold)), values, min_tokens, max_tokens)
 
 
-@wrong(TASK, "each_value_on_its_own", "Some confidence is low in every block, so there is a first low index.")
+@wrong(TASK, "all_high_keeps_all", "Some confidence is low in every block, so there is a first low index.")
 def index_error_without_a_stop(confidences: Any, threshold: float, min_tokens: int = 1, max_tokens: int = 8) -> int:
     values = checked(confidences, threshold, min_tokens, max_tokens)
     first_low = int(np.where(np.array(values) < threshold)[0][0])
@@ -155,10 +155,10 @@ def equal_stops(confidences: Any, threshold: float, min_tokens: int = 1, max_tok
     return clamped(run_of(c > threshold for c in values), values, min_tokens, max_tokens)
 
 
-@wrong(TASK, "equal_passes", "Confidences are rounded to one digit, as they are printed.")
+@wrong(TASK, "equal_passes", "A confidence is rounded to yes or no before it is compared.")
 def confidences_rounded(confidences: Any, threshold: float, min_tokens: int = 1, max_tokens: int = 8) -> int:
     values = checked(confidences, threshold, min_tokens, max_tokens)
-    return clamped(run_of(round(c, 1) >= threshold for c in values), values, min_tokens, max_tokens)
+    return clamped(run_of(round(c) >= threshold for c in values), values, min_tokens, max_tokens)
 
 
 @wrong(TASK, "equal_passes", "A margin above the threshold guards against rounding.")
@@ -715,3 +715,34 @@ def own_error_class(confidences: Any, threshold: float, min_tokens: int = 1, max
     except ValueError as error:
         raise BadConfidence(f"No prefix can be chosen! The reason: {error}") from error
     return clamped(run_of(c >= threshold for c in values), values, min_tokens, max_tokens)
+
+
+# --- Wrong: what shows only in numbers that are rare ------------------------------------------------------
+
+
+@wrong(TASK, "equal_passes", "Rounding deserves some tolerance below the threshold.")
+def tolerance_below_threshold(confidences: Any, threshold: float, min_tokens: int = 1, max_tokens: int = 8) -> int:
+    values = checked(confidences, threshold, min_tokens, max_tokens)
+    return clamped(run_of(c >= threshold - 1e-9 for c in values), values, min_tokens, max_tokens)
+
+
+@wrong(TASK, "error_names_offender", "The last bad confidence is the one to name.")
+def last_offender_named(confidences: Any, threshold: float, min_tokens: int = 1, max_tokens: int = 8) -> int:
+    bad = [i for i, c in enumerate(confidences) if np.ndim(c) == 0 and not 0 <= c <= 1]
+    if bad:
+        raise ValueError(f"confidences[{bad[-1]}] lies outside [0, 1].")
+    return choose_confident_prefix(confidences, threshold, min_tokens, max_tokens)
+
+
+@wrong(TASK, "bad_input_raises", "A matrix of confidences is a list of confidences.")
+def matrix_flattened(confidences: Any, threshold: float, min_tokens: int = 1, max_tokens: int = 8) -> int:
+    return choose_confident_prefix(np.ravel(confidences), threshold, min_tokens, max_tokens)
+
+
+SEEN_CONFIDENCES: dict[tuple[float, ...], int] = {}
+
+
+@wrong(TASK, "no_memory", "The same confidences have the same prefix, whatever the threshold.")
+def remembered_by_confidences(confidences: Any, threshold: float, min_tokens: int = 1, max_tokens: int = 8) -> int:
+    prefix = choose_confident_prefix(confidences, threshold, min_tokens, max_tokens)
+    return SEEN_CONFIDENCES.setdefault(tuple(np.asarray(confidences, dtype=float).tolist()), prefix)

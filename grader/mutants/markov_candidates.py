@@ -76,7 +76,7 @@ def bias_breaks_ties_only(block_logits: Any, anchor_token: int, markov_bias: Any
     return walk(block_logits, anchor_token, markov_bias, lambda row, bias: np.where(row == row.max(), bias, -np.inf))
 
 
-@wrong(TASK, "correct_then_choose", "The corrections of all steps add up.")
+@wrong(TASK, "follows_corrected_choice", "The corrections of all steps add up.")
 def bias_accumulates(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[int]:
     logits = checked(block_logits, anchor_token, markov_bias)
     previous, tokens, total = anchor_token, [], np.zeros(logits.shape[1])
@@ -134,7 +134,7 @@ def anchor_in_the_result(block_logits: Any, anchor_token: int, markov_bias: Any)
     return [int(anchor_token), *chain(block_logits, anchor_token, markov_bias)]
 
 
-@wrong(TASK, "correct_then_choose", "The best block is the one with the greatest sum over all of its positions.")
+@wrong(TASK, "follows_corrected_choice", "The best block is the one with the greatest sum over all of its positions.")
 def best_sum_over_the_block(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[int]:
     paths: dict[int, tuple[float, list[int]]] = {anchor_token: (0.0, [])}
     for row in checked(block_logits, anchor_token, markov_bias):
@@ -803,3 +803,51 @@ def own_error_class(block_logits: Any, anchor_token: int, markov_bias: Any) -> l
         return chain(block_logits, anchor_token, markov_bias)
     except ValueError as error:
         raise BadDraft(f"No draft can be made! The reason: {error}") from error
+
+
+# --- Wrong: what shows only in numbers that are rare ------------------------------------------------------
+
+
+@wrong(TASK, "masked_and_negative_logits", "Minus a billion is as low as a logit gets.")
+def billion_for_infinity(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[int]:
+    return walk(block_logits, anchor_token, markov_bias, lambda row, bias: np.maximum(row, -1e9) + bias)
+
+
+@wrong(TASK, "anchor_starts_chain", "A negative anchor counts from the end of the vocabulary.")
+def negative_anchor_from_the_end(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[int]:
+    vocabulary = checked(block_logits, anchor_token, markov_bias).shape[1]
+    return chain(block_logits, anchor_token + vocabulary * (anchor_token < 0), markov_bias)
+
+
+@wrong(TASK, "correct_then_choose", "The bias has the type of the logits.")
+def bias_cast_to_logits(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[int]:
+    checked(block_logits, anchor_token, markov_bias)
+    kind = np.asarray(block_logits).dtype
+    return walk(block_logits, anchor_token, markov_bias, lambda row, bias: row + bias.astype(kind))
+
+
+@wrong(TASK, "correct_then_choose", "Sums need no more digits than float32 has.")
+def sums_in_float32(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[int]:
+    single = np.float32
+    return walk(block_logits, anchor_token, markov_bias, lambda row, bias: row.astype(single) + bias.astype(single))
+
+
+@wrong(TASK, "correct_then_choose", "Probabilities decide, and exp needs no maximum taken off.")
+def exponentials_overflow(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[int]:
+    return walk(
+        block_logits, anchor_token, markov_bias, lambda row, bias: np.nan_to_num(np.exp(row + bias), posinf=9e99)
+    )
+
+
+SEEN_BLOCKS: dict[bytes, list[int]] = {}
+
+
+@wrong(TASK, "no_memory", "A block is always drafted in the same way, whatever the anchor and the biases.")
+def remembered_by_block(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[int]:
+    tokens = chain(block_logits, anchor_token, markov_bias)
+    return SEEN_BLOCKS.setdefault(np.asarray(block_logits, dtype=float).tobytes(), tokens)
+
+
+@wrong(TASK, "bad_input_raises", "A bias row may be wrapped into another list.")
+def wrapped_bias_row_accepted(block_logits: Any, anchor_token: int, markov_bias: Any) -> list[int]:
+    return chain(block_logits, anchor_token, {token: np.ravel(row) for token, row in markov_bias.items()})

@@ -571,3 +571,43 @@ def own_wording(block_logits: Any) -> list[int]:
         fine = [fit and np.isfinite(np.max(row, initial=-np.inf)) for fit, row in zip(fits, rows, strict=True)]
         where = f"at index {fine.index(False)}" if False in fine else "altogether"
         raise ValueError(f"Argument block_logits cannot be drafted from: it is bad {where}!") from error
+
+
+# --- Wrong: what shows only in numbers that are rare ------------------------------------------------------
+
+
+@wrong(TASK, "masked_and_negative_logits", "Minus a billion is as low as a logit gets.")
+def billion_in_place_of_infinity(block_logits: Any) -> list[int]:
+    logits = checked_array(block_logits)
+    return [int(best) for best in np.where(np.isneginf(logits), -1e9, logits).argmax(axis=1)]
+
+
+@wrong(TASK, "masked_and_negative_logits", "A search may start from −999.")
+def search_from_minus_999(block_logits: Any) -> list[int]:
+    return [max(range(len(row)), key=lambda i: (max(row[i], -999.0), -i)) for row in checked(block_logits)]
+
+
+@wrong(TASK, "input_unchanged", "Infinities may be cleaned up in the array that came in.")
+def infinities_cleaned_in_place(block_logits: Any) -> list[int]:
+    logits = checked_array(block_logits)
+    np.nan_to_num(logits, copy=False)
+    return [int(best) for best in logits.argmax(axis=1)]
+
+
+@wrong(TASK, "argmax_of_each_row", "Logits need no more digits than float32 has.")
+def decided_in_float32(block_logits: Any) -> list[int]:
+    return [int(best) for best in checked_array(block_logits).astype(np.float32).argmax(axis=1)]
+
+
+@wrong(TASK, "argmax_of_each_row", "Logits that are close to the maximum are equal to it.")
+def close_to_the_maximum(block_logits: Any) -> list[int]:
+    return [int(np.flatnonzero(np.isclose(row, row.max()))[0]) for row in checked_array(block_logits)]
+
+
+SEEN_FIRST_ROWS: dict[tuple[float, ...], list[int]] = {}
+
+
+@wrong(TASK, "no_memory", "A block is known by its first row and its length.")
+def remembered_by_first_row(block_logits: Any) -> list[int]:
+    rows = checked(block_logits)
+    return SEEN_FIRST_ROWS.setdefault((*rows[0], float(len(rows))), checked_argmax(block_logits))

@@ -21,13 +21,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from grader.child import calling
-from grader.child.calling import Call, LocalCaller, Outcome, TimeLimit, call, line_in, time_limit, unchanged
+from grader.child.calling import Call, LocalCaller, Outcome, Seed, TimeLimit, call, line_in, time_limit, unchanged
 
-MANY = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 NAN = float("nan")
 Function = Callable[..., Any]
 
-arrays = npst.arrays(st.sampled_from(["d", "f", "l", "?", ">i4"]), npst.array_shapes(min_dims=0, max_dims=2, min_side=0))
+arrays = npst.arrays(
+    st.sampled_from(["d", "f", "l", "?", ">i4"]), npst.array_shapes(min_dims=0, max_dims=2, min_side=0)
+)
 plain = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=4), arrays),
     lambda inner: st.one_of(
@@ -119,7 +121,9 @@ def test_wrong_numbers_of_arguments_are_a_type_error_without_a_line() -> None:
     assert (got.error, got.line) == ("TypeError", None)
 
 
-@pytest.mark.xfail(strict=True, reason="fault 12: the arguments are compared outside of the try, by the learner's own __eq__")
+@pytest.mark.xfail(
+    strict=True, reason="fault 12: the arguments are compared outside of the try, by the learner's own __eq__"
+)
 def test_a_hostile_key_in_an_argument_counts_as_a_change() -> None:
     class Key:
         def __eq__(self, other: object) -> bool:
@@ -135,10 +139,34 @@ def test_a_hostile_key_in_an_argument_counts_as_a_change() -> None:
     assert outcome(hostile, {1: 2}).changed
 
 
-@pytest.mark.xfail(strict=True, reason="fault 12: keys are compared by value, so that True passes for 1, and −0.0 for 0.0")
+@pytest.mark.xfail(
+    strict=True, reason="fault 12: keys are compared by value, so that True passes for 1, and −0.0 for 0.0"
+)
 @pytest.mark.parametrize(("a", "b"), [({1: 0}, {True: 0}), ({1: 0}, {1.0: 0}), ([0.0], [-0.0])])
 def test_changes_between_equal_values_of_other_types_or_signs_are_noticed(a: Any, b: Any) -> None:
     assert not unchanged(a, b)
+
+
+# --- Random sources ----------------------------------------------------------------------------------
+
+
+@MANY
+@given(st.integers(0, 2**32), st.integers(0, 3))
+def test_a_seed_becomes_a_fresh_generator_for_every_call(seed: int, size: int) -> None:
+    given_call, caller = call(Seed(seed), size), LocalCaller(lambda rng, n: rng.random(n))
+    for got in caller.outcomes([given_call, given_call]):
+        assert got.value.tolist() == np.random.default_rng(seed).random(size).tolist() and not got.changed
+    assert given_call == call(Seed(seed), size)
+
+
+def test_forms_leave_seeds_as_they_are() -> None:
+    assert call(Seed(1), [1]).as_arrays().args[0] == Seed(1) == call(Seed(1), [1]).as_lists().args[0]
+
+
+@pytest.mark.xfail(strict=True, reason="fault 23: a seed among the keyword arguments stays a seed")
+def test_a_seed_becomes_a_generator_as_a_keyword_too() -> None:
+    got = outcome(lambda x, rng: type(rng).__name__, 1, rng=Seed(1))
+    assert got.value == "Generator"
 
 
 # --- Comparing before and after ----------------------------------------------------------------------
@@ -306,7 +334,9 @@ def test_every_exception_becomes_an_outcome(error: Any, name: str, message: str)
     assert got.value is None and not got.changed
 
 
-@pytest.mark.xfail(strict=True, reason="fault 9: an exception that is no Exception escapes and ends the child", raises=OwnError)
+@pytest.mark.xfail(
+    strict=True, reason="fault 9: an exception that is no Exception escapes and ends the child", raises=OwnError
+)
 def test_exceptions_that_derive_from_base_exception_become_an_outcome() -> None:
     assert outcome(raising(OwnError("mine"))) == Outcome(error="OwnError", message="mine")
 
@@ -339,7 +369,9 @@ def test_things_that_are_no_plain_function_are_called_or_reported(thing: Any) ->
 
 
 def test_a_cause_chain_does_not_lead_the_line_astray() -> None:
-    source = "def f():\n    try:\n        1 / 0\n    except ZeroDivisionError as e:\n        raise ValueError('x') from e\n"
+    source = (
+        "def f():\n    try:\n        1 / 0\n    except ZeroDivisionError as e:\n        raise ValueError('x') from e\n"
+    )
     assert outcome(written(source)).line == 5
 
 
@@ -358,7 +390,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 HANGS = {
     "loop": "def f():\n    while True: pass",
     "sleep": "def f():\n    time.sleep(60)",
-    "except Exception": "def f():\n    while True:\n        try:\n            time.sleep(60)\n        except Exception: pass",
+    "except Exception": "def f():\n    while True:\n        try: time.sleep(60)\n        except Exception: pass",
     "numpy": "def f():\n    while True: np.zeros(1000).sort()",
     "finally": "def f():\n    try:\n        while True: pass\n    finally:\n        [][0]",
     "generator": "def f():\n    return sum(1 for _ in iter(int, 1))",
@@ -407,6 +439,20 @@ def test_the_time_limit_raises_what_no_except_exception_catches() -> None:
         time.sleep(5)
 
 
+@pytest.mark.usefixtures("short")
+def test_several_calls_stop_behind_one_that_hangs() -> None:
+    def hangs(x: int) -> int:
+        if x == 2:
+            time.sleep(60)
+        if x == 1:
+            raise KeyError
+        return x
+
+    got = LocalCaller(hangs).outcomes([call(n) for n in range(5)])
+    assert [one.error for one in got] == [None, "KeyError", "TimeoutError"] and got[-1].timed_out
+    assert LocalCaller(hangs).outcomes([]) == []
+
+
 # --- Silence -----------------------------------------------------------------------------------------
 
 
@@ -433,7 +479,9 @@ def test_prints_warnings_and_logging_do_not_escape(
     assert (sys.stdout, sys.stderr) == streams
 
 
-@pytest.mark.xfail(strict=True, reason="fault 16: a handler that was set up before the call writes to the stream of that time")
+@pytest.mark.xfail(
+    strict=True, reason="fault 16: a handler that was set up before the call writes to the stream of that time"
+)
 def test_logging_that_was_set_up_in_an_earlier_cell_does_not_escape(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(logging.getLogger(), "handlers", [logging.StreamHandler(stream)])

@@ -15,13 +15,17 @@ from hypothesis.extra import numpy as npst
 from grader.child.wire import Opaque
 from grader.compare import same_value, shown, type_fault
 
-MANY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 NAN, INF = float("nan"), float("inf")
 
-numbers = st.one_of(st.booleans(), st.integers(-1000, 1000), st.floats(-1e6, 1e6, width=32), st.sampled_from([INF, -INF]))
+numbers = st.one_of(
+    st.booleans(), st.integers(-1000, 1000), st.floats(-1e6, 1e6, width=32), st.sampled_from([INF, -INF])
+)
 matrices = npst.arrays(np.float64, npst.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4), elements=numbers)
 plain = st.recursive(
-    st.one_of(st.none(), st.text(max_size=6), st.floats(), numbers, matrices, st.just(np.int64(3)), st.just(Opaque("x"))),
+    st.one_of(
+        st.none(), st.text(max_size=6), st.floats(), numbers, matrices, st.just(np.int64(3)), st.just(Opaque("x"))
+    ),
     lambda inner: st.one_of(
         st.lists(inner, max_size=4), st.tuples(inner, inner), st.dictionaries(st.text(max_size=2), inner, max_size=3)
     ),
@@ -56,7 +60,8 @@ def test_one_wrong_number_anywhere_is_noticed(array: Any, data: st.DataObject) -
 @given(matrices, matrices)
 def test_results_of_different_shape_never_agree(a: Any, b: Any) -> None:
     if a.shape != b.shape:
-        assert not same_value(a, b) and not same_value(a.tolist(), b)
+        assert not same_value(a, b)
+        assert not same_value(a.tolist(), b) or a.size == 0  # [] does not tell (0,) from (0, 3)
 
 
 @pytest.mark.parametrize(
@@ -300,7 +305,9 @@ def contains_itself() -> list[Any]:
     return value
 
 
-@pytest.mark.xfail(strict=True, reason="fault 14: a result that cannot be written down takes a check in this process down")
+@pytest.mark.xfail(
+    strict=True, reason="fault 14: a result that cannot be written down takes a check in this process down"
+)
 @pytest.mark.parametrize("value", [BrokenRepr(), [BrokenRepr()], contains_itself()], ids=["one", "in a list", "cycle"])
 def test_a_result_that_cannot_be_written_down_is_shown_all_the_same(value: Any) -> None:
     assert shown(value)

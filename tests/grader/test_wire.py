@@ -16,15 +16,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from grader.child import wire
+from grader.child.calling import Seed
 from grader.child.wire import DTYPES, HEADER, MAX_DEPTH, MAX_ITEMS, Opaque, WireError, receive, send, unpack
 
-MANY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 CHARS = sorted(DTYPES)
 NAN, INF = float("nan"), float("inf")
 
-scalars = st.one_of(
-    st.none(), st.booleans(), st.integers(-(2**64) + 1, 2**64 - 1), st.floats(), st.text(max_size=8)
-)
+scalars = st.one_of(st.none(), st.booleans(), st.integers(-(2**64) + 1, 2**64 - 1), st.floats(), st.text(max_size=8))
 dtypes = st.sampled_from([np.dtype(char).newbyteorder(order) for char in CHARS for order in "<>"])
 arrays = dtypes.flatmap(lambda dtype: npst.arrays(dtype, npst.array_shapes(min_dims=0, max_dims=3, min_side=0)))
 numpy_scalars = st.sampled_from(CHARS).flatmap(
@@ -44,7 +43,7 @@ trees = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3), st.sampled_from(CHARS)),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
-        st.dictionaries(st.sampled_from([*"ltdano", "z"]), inner, min_size=1, max_size=2),
+        st.dictionaries(st.sampled_from([*"ltdanog", "z"]), inner, min_size=1, max_size=2),
         st.sampled_from(["l", "t", "d", "a", "n", "o"]).flatmap(lambda tag: inner.map(lambda x: {tag: x})),
         st.tuples(st.sampled_from(CHARS), inner).map(lambda pair: {"n": list(pair)}),
         st.tuples(st.sampled_from(CHARS), st.lists(inner, max_size=3)).map(lambda pair: {"a": list(pair)}),
@@ -107,7 +106,7 @@ def is_plain(value: Any) -> bool:
         return all(is_plain(k) and is_plain(v) and not isinstance(k, (np.ndarray, Opaque)) for k, v in value.items())
     if isinstance(value, (np.ndarray, np.generic)):
         return value.dtype.char in DTYPES and value.dtype.isnative
-    return value is None or type(value) in (bool, int, float, str, Opaque)
+    return value is None or type(value) in (bool, int, float, str, Opaque, Seed)
 
 
 # --- What crosses unchanged --------------------------------------------------------------------------
@@ -152,7 +151,9 @@ def test_numpy_scalars_keep_their_type(char: str) -> None:
     assert type(got) is type(value) and got.dtype.char == char and got == value
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64, np.int64, np.float16, np.float32, np.float64])
+@pytest.mark.parametrize(
+    "dtype", [np.int8, np.uint8, np.int32, np.uint64, np.int64, np.float16, np.float32, np.float64]
+)
 def test_the_ends_of_every_range_cross(dtype: Any) -> None:
     info = np.iinfo(dtype) if np.issubdtype(dtype, np.integer) else np.finfo(dtype)
     for end in (dtype(info.min), dtype(info.max)):
@@ -193,8 +194,12 @@ def test_text_crosses_whatever_it_holds() -> None:
         assert crossed(text) == text
 
 
+def test_seeds_cross_as_seeds() -> None:
+    assert crossed([Seed(0), {"k": (Seed(2**62),)}]) == [Seed(0), {"k": (Seed(2**62),)}]
+
+
 def test_a_dict_that_looks_like_the_encoding_stays_a_dict() -> None:
-    for value in ({"a": ["d", [2]]}, {"o": "int"}, {"n": ["d", 1]}, {"l": []}):
+    for value in ({"a": ["d", [2]]}, {"o": "int"}, {"n": ["d", 1]}, {"l": []}, {"g": 1}):
         assert same(value, crossed(value))
 
 
@@ -302,17 +307,6 @@ def test_dicts_nested_deeper_than_the_cap_become_opaque() -> None:
     assert "nested" in repr(crossed(nested(MAX_DEPTH + 3, lambda x: {"k": x})))
 
 
-@pytest.mark.xfail(strict=True, reason="fault 8: a result above a size cap is an error of the sender, not an opaque value")
-@pytest.mark.parametrize(
-    "value", [[0] * 60, [np.zeros(40)] * 8, "x" * 4000, {"k": ["y" * 4000, 1]}], ids=["items", "arrays", "text", "nested"]
-)
-def test_a_value_above_the_size_caps_can_be_sent_as_opaque(value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "MAX_JSON", 2000)
-    monkeypatch.setattr(wire, "MAX_ARRAYS", 1000)
-    monkeypatch.setattr(wire, "MAX_ITEMS", 50)
-    assert "<" in repr(crossed({"number": 3, "value": value})) and crossed({"number": 3, "value": value})["number"] == 3
-
-
 # --- Damage ------------------------------------------------------------------------------------------
 
 
@@ -332,7 +326,9 @@ def test_two_messages_in_a_row_are_taken_one_by_one(first: Any, second: Any) -> 
     assert same(second, unpacked_or_none(both[end:]))
 
 
-@pytest.mark.xfail(strict=True, reason="fault 1: unpack lets AttributeError and OverflowError out, and arrays as scalars in")
+@pytest.mark.xfail(
+    strict=True, reason="fault 1: unpack lets AttributeError and OverflowError out, and arrays as scalars in"
+)
 @MANY
 @example(np.int16(300), [(16, ord("b"))])
 @given(plain, st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=4))
@@ -350,7 +346,9 @@ def test_random_bytes_give_nothing(data: bytes) -> None:
     assert is_plain(unpacked_or_none(raw(data)))
 
 
-@pytest.mark.xfail(strict=True, reason="fault 1: unpack lets AttributeError and OverflowError out, and arrays as scalars in")
+@pytest.mark.xfail(
+    strict=True, reason="fault 1: unpack lets AttributeError and OverflowError out, and arrays as scalars in"
+)
 @MANY
 @example([1], b"")
 @given(trees, st.binary(max_size=32))
@@ -397,6 +395,7 @@ ESCAPING: dict[str, Any] = {
     "a negative unsigned int": {"n": ["L", -1]},
     "an int beyond 64 bits for 64": {"n": ["Q", 2**64]},
     "a float beyond an int": {"n": ["l", 1e300]},
+    "an infinite seed": {"g": float("inf")},
 }
 
 
