@@ -700,9 +700,9 @@ RECORD_BAD_HIDDEN = (
     Bad(call("DSPARK", [4], [0.5], 0.5), "mode", None, "modes are written small"),
     Bad(call("dspark", [4], [0.5, 0.5], 0.5), ("confidences", "candidates"), None, "one confidence too many"),
     Bad(call("dspark", [], [], 0.5), ("confidences", "candidates"), None, "there is no candidate"),
-    Bad(call("dspark", [4, -6], [0.5, 0.5], 0.5), "candidates", 1, "a token id is negative"),
-    Bad(call("dspark", [4, 5], [0.25, NAN], 0.5), "confidences", 1, "a confidence is NaN"),
-    Bad(call("dspark", [4, 5], [1.5, 0.5], 0.5), "confidences", 0, "a confidence lies outside [0, 1]"),
+    Bad(call("dspark", [4, 5, -6, -7], [0.5] * 4, 0.5), "candidates", 2, "−6 is the first that is no token id"),
+    Bad(call("dspark", [4, 5, 6], [0.25, 0.5, NAN], 0.5), "confidences", 2, "a confidence is NaN"),
+    Bad(call("dspark", [4, 5, 6, 7], [0.5, 0.5, 0.5, 1.5], 0.5), "confidences", 3, "a confidence lies outside [0, 1]"),
     Bad(call("dspark", [4], [0.5], 1.5), "threshold", None, "the threshold lies outside [0, 1]"),
     Bad(call("dspark", [4], [0.5], 0.5, 0), ("max_tokens", "min_tokens"), None, "max_tokens is below 1"),
 )
@@ -803,11 +803,11 @@ TASK_RECORD = Task(
 # --- Task 2.4: block_mask ----------------------------------------------------------------------------
 
 MASK = (
-    Example(call(2, [1], 2), np.array([[1, 0, 1, 1], [1, 0, 1, 1]], dtype=bool)),
+    Example(call(2, [1], 1), np.array([[1, 0, 1]], dtype=bool)),
     Example(call(3, [2, 0], 1), np.array([[1, 1, 0, 1, 0], [0, 0, 0, 0, 1]], dtype=bool)),
 )
 MASK_TWINS = (
-    Example(call(2, [1], 1), np.array([[1, 0, 1]], dtype=bool)),
+    Example(call(2, [1], 2), np.array([[1, 0, 1, 1], [1, 0, 1, 1]], dtype=bool)),
     Example(call(2, [2], 1), np.array([[1, 1, 1]], dtype=bool)),
     Example(call(3, [1], 1), np.array([[1, 0, 0, 1]], dtype=bool)),
 )
@@ -819,6 +819,7 @@ MASK_BAD_HIDDEN: tuple[Bad, ...] = ()
 ### BEGIN HIDDEN TESTS
 MASK_BAD_HIDDEN = (
     Bad(call(3, [1, 2, -5], 2), "anchor_positions", 2, "an anchor is negative"),
+    Bad(call(3, [1, 9, -2], 1), "anchor_positions", 1, "9 is the first outside 0..3"),
     Bad(call(-1, [0], 2), "context_length", None, "the context has a negative length"),
     Bad(call(3, [1], 0), "block_length", None, "the block has no positions"),
     Bad(call(3, [1], -2), "block_length", None, "the block has a negative length"),
@@ -835,7 +836,7 @@ def packed(rng: Rng, low: int, high: int, gamma_low: int = 1) -> Iterator[Call]:
 
 def single_blocks(rng: Rng) -> Iterator[Call]:
     for anchor in range(6):
-        yield call(5, [anchor], 3)
+        yield call(5, [anchor], 1)
 
 
 def packed_blocks(rng: Rng) -> Iterator[Call]:
@@ -860,7 +861,7 @@ def edge_anchors(rng: Rng) -> Iterator[Call]:
 
 
 def large_mask(rng: Rng) -> Iterator[Call]:
-    yield call(256, rng.integers(0, 257, size=16), 16)
+    yield call(256, rng.permutation(257)[:16], 16)
 
 
 ### END HIDDEN TESTS
@@ -966,7 +967,7 @@ TASK_2_4 = Task(
 # --- Task 2.5: conditional_acceptance ----------------------------------------------------------------
 
 ACCEPTANCE = (
-    Example(call([0, 1, 2, 2], 3), [0.75, 2 / 3, 0.0]),
+    Example(call([2, 0, 1, 2], 3), [0.75, 2 / 3, 0.0]),
     Example(call([2, 2], 2), [1.0, 1.0]),
 )
 ACCEPTANCE_TWINS = (
@@ -983,6 +984,7 @@ ACCEPTANCE_BAD_HIDDEN: tuple[Bad, ...] = ()
 ACCEPTANCE_BAD_HIDDEN = (
     Bad(call([2, -3], 3), "accepted_counts", 1, "a count is negative"),
     Bad(call([9, 2], 3), "accepted_counts", 0, "a count exceeds the block"),
+    Bad(call([1, 2, 9, -2], 3), "accepted_counts", 2, "9 is the first outside 0..3"),
     Bad(call([1], -2), "block_size", None, "the block has a negative size"),
     Bad(call([], 0), "block_size", None, "the block has no positions"),
 )
@@ -997,7 +999,7 @@ def all_rounds(rng: Rng) -> Iterator[Call]:
 def decays(rng: Rng) -> Iterator[Call]:
     """Many rounds stop early: a share of all rounds is far from a share of those that came so far."""
     for size in range(2, 9):
-        yield call(np.minimum(rng.geometric(0.5, size=60) - 1, size), size)
+        yield call(np.append(np.minimum(rng.geometric(0.5, size=60) - 1, size), size), size)
 
 
 def unreached(rng: Rng) -> Iterator[Call]:

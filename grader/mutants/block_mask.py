@@ -82,7 +82,7 @@ def one_column_short(context_length: int, anchor_positions: Any, block_length: i
     return np.hstack([seen, _halves(context, anchors, length)[1]])
 
 
-@wrong("2.4", "context_before_anchor", "Each further position of the block sees one more position of the context.")
+@wrong("2.4", "both_directions_in_block", "Each further position of the block sees one more position of the context.")
 def context_grows_in_block(context_length: int, anchor_positions: Any, block_length: int) -> Mask:
     context, anchors, length = _read(context_length, anchor_positions, block_length)
     before = (anchors[:, None] + np.arange(length)).ravel()
