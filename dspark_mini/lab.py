@@ -42,6 +42,7 @@ def open_lab(folder: Path, browser: bool, say: Callable[[str], None]) -> None:
         "jupyterlab",
         "--no-browser",
         "--log-level=ERROR",
+        "--LabApp.log_level=ERROR",
         *root,
         f"--ServerApp.root_dir={folder.resolve()}",
         f"--ServerApp.port={port}",
