@@ -19,6 +19,7 @@ class PropertyResult:
     weight: int
     hint: str
     evidence: tuple[tuple[str, str], ...] = ()  # lines such as ("expected", "[0]"); empty where the case is hidden
+    skipped: bool = False  # not looked at, because something before it did not hold
 
     @property
     def message(self) -> str:
@@ -72,7 +73,7 @@ class Report:
         failure = self.first_failure
         if failure is None or self.status == MISSING:
             return []
-        others = [result.name for result in self.properties if not result.passed and result is not failure]
+        others = [r.name for r in self.properties if not (r.passed or r.skipped or r is failure)]
         return [
             ("property", f"{failure.name}: {failure.says}"),
             *(failure.evidence or (("found by", "a hidden case"),)),
@@ -95,14 +96,10 @@ class Report:
             f"<td style='{left};white-space:pre-wrap'>{html.escape(text)}</td></tr>"
             for label, text in self.rows()
         )
-        reference = (
-            (
-                f"<details><summary>The reference, to compare with yours</summary>"
-                f"<pre>{html.escape(self.reference)}</pre></details>"
-            )
-            if self.reference
-            else ""
-        )
+        reference = ""
+        if self.reference:
+            source = html.escape(self.reference)
+            reference = f"<details><summary>The reference, to compare with yours</summary><pre>{source}</pre></details>"
         colour = "#2e8b57" if self.passed else "#d9534f"
         return (
             f"<div style='border-left:4px solid {colour};padding:.2em .8em'><b>{mark} "

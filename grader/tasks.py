@@ -96,17 +96,19 @@ class Task:
     def _results(self, session: Session) -> Iterator[PropertyResult]:
         values_hold = True
         for p in self.live_properties:
-            evidence = _evidence(p, session, values_hold)
+            reason = _reason_to_skip(p, session, values_hold)
+            evidence = (("got", f"not looked at, because {reason}"),) if reason else _evidence(p, session)
             values_hold = values_hold and (evidence is None or not isinstance(p.judge, Values))
-            yield PropertyResult(p.name, p.says, evidence is None, p.weight, p.hint, evidence or ())
+            yield PropertyResult(p.name, p.says, evidence is None, p.weight, p.hint, evidence or (), bool(reason))
 
 
-def _evidence(p: Property, session: Session, values_hold: bool) -> Evidence | None:
-    """Judge one property, unless what came before it makes that pointless."""
+def _reason_to_skip(p: Property, session: Session, values_hold: bool) -> str:
     if session.stopped:
-        return (("got", f"not looked at, because {session.stopped} before"),)
-    if p.after_values and not values_hold:
-        return (("got", "not looked at, because the values are not right yet"),)
+        return f"{session.stopped} before"
+    return "the values are not right yet" if p.after_values and not values_hold else ""
+
+
+def _evidence(p: Property, session: Session) -> Evidence | None:
     try:
         return p.judge(session)
     except Stopped:
