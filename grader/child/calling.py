@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import copy
 import io
+import logging
 import signal
 import threading
-import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -15,14 +15,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from grader.child.wire import Seed as Seed
+from grader.child.wire import crossed
+
 CALL_SECONDS = 5.0  # the rule is 2 s a call; the rest is slack for a busy machine
-
-
-@dataclass(frozen=True)
-class Seed:
-    """Stands in a call for a numpy.random.Generator, which is made from the seed just before the call."""
-
-    value: int
 
 
 @dataclass(frozen=True)
@@ -59,8 +55,12 @@ class Outcome:
 
 def line_in(error: BaseException, filename: str) -> int | None:
     """Find the last line of one file that an exception passed through."""
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == filename]
-    return lines[-1] if lines else None
+    line, trace = None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == filename:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
 
 
 class Caller(Protocol):
@@ -74,8 +74,8 @@ class Caller(Protocol):
 class LocalCaller:
     """Calls a function in this process, on copies of the arguments, with its output and warnings put aside."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+    def __init__(self, function: Callable[..., Any], interruptible: bool = True) -> None:
+        self.function, self.interruptible = function, interruptible
 
     def outcomes(self, calls: list[Call]) -> list[Outcome]:
         """Make several calls, one after the other, and stop behind one that hangs."""
@@ -89,17 +89,19 @@ class LocalCaller:
     def outcome(self, call: Call) -> Outcome:
         """Make one call within CALL_SECONDS, where this thread can be interrupted."""
         given = copy.deepcopy(call)
-        args = [np.random.default_rng(arg.value) if isinstance(arg, Seed) else arg for arg in given.args]
+        args, kwargs = [live(arg) for arg in given.args], {name: live(arg) for name, arg in given.kwargs.items()}
         try:
             with _quiet(), time_limit(CALL_SECONDS):
-                value = _kept(self.function(*args, **given.kwargs))
+                value = crossed(self.function(*args, **kwargs))  # alike in this process and in a child
+                return Outcome(value=value, changed=not unchanged(call, given))
         except TimeLimit:
             return Outcome(error="TimeoutError", timed_out=True)
-        except (Exception, SystemExit, GeneratorExit) as error:
+        except BaseException as error:
+            if self.interruptible and isinstance(error, KeyboardInterrupt):
+                raise
             name = "ValueError" if isinstance(error, ValueError) else type(error).__name__
             own_code = getattr(getattr(self.function, "__code__", None), "co_filename", "")
-            return Outcome(error=name, message=_message(error), line=line_in(error, own_code))
-        return Outcome(value=value, changed=not unchanged(call, given))
+            return Outcome(error=name, message=message_of(error), line=line_in(error, own_code))
 
 
 class TimeLimit(BaseException):
@@ -126,7 +128,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 def unchanged(before: Any, after: Any) -> bool:
-    """Tell whether two structures of plain data are equal bit by bit, types and NaN included."""
+    """Tell whether two structures of plain data are equal bit by bit, types, signed zeros and NaN included."""
     if isinstance(before, Call):
         return unchanged(before.args, after.args) and unchanged(before.kwargs, after.kwargs)
     if type(before) is not type(after):
@@ -135,34 +137,43 @@ def unchanged(before: Any, after: Any) -> bool:
         same_kind = bool(before.dtype == after.dtype and before.shape == after.shape)
         return same_kind and bool(before.tobytes() == after.tobytes())
     if isinstance(before, dict):
-        return list(before) == list(after) and all(unchanged(before[key], after[key]) for key in before)
+        return unchanged(list(before), list(after)) and unchanged(list(before.values()), list(after.values()))
     if isinstance(before, (list, tuple)):
         return len(before) == len(after) and all(map(unchanged, before, after))
-    return bool(before == after) or bool(before != before and after != after)  # NaN is left as NaN
+    return before.hex() == after.hex() if isinstance(before, float) else bool(before == after)
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Keep prints and warnings of a right solution from counting against it."""
-    sink = io.StringIO()
-    with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with np.errstate(all="ignore"):
-            yield
-
-
-def _kept(value: Any) -> Any:
-    """Copy a result, so that later calls cannot change it; what cannot be copied is no plain data anyway."""
+    sink, logged = _Nowhere(), logging.root.manager.disable
+    logging.disable(logging.CRITICAL)  # a handler that was set up before keeps the stream of that time
     try:
-        return copy.deepcopy(value)
-    except Exception:
-        return value
+        with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with np.errstate(all="ignore"):
+                yield
+    finally:
+        logging.disable(logged)
 
 
-def _message(error: BaseException) -> str:
+class _Nowhere(io.TextIOBase):
+    """A text stream that takes everything and keeps nothing."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+
+def live(argument: Any) -> Any:
+    """Make a generator of a seed; everything else is passed on as it is."""
+    return np.random.default_rng(argument.value) if isinstance(argument, Seed) else argument
+
+
+def message_of(error: BaseException) -> str:
+    """Return the text of an exception, or nothing where it cannot be written down."""
     try:
         return str(error)
-    except Exception:
+    except BaseException:
         return ""
 
 

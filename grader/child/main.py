@@ -9,9 +9,9 @@ from typing import Any, BinaryIO
 
 from grader.child.calling import Call, LocalCaller
 from grader.child.loader import new_namespace, run_piece
-from grader.child.wire import WireError, receive, send
+from grader.child.wire import Opaque, WireError, receive, send
 
-MEMORY_BYTES, CPU_SECONDS, FILE_BYTES = 1 << 30, 120, 1 << 20
+MEMORY_BYTES, CPU_SECONDS, FILE_BYTES = 1 << 30, 600, 1 << 20
 
 
 def main(requests: BinaryIO, replies: BinaryIO) -> None:
@@ -31,15 +31,27 @@ def main(requests: BinaryIO, replies: BinaryIO) -> None:
         except WireError:
             return
         for number, outcome in answers(request, namespace):
-            send(replies, {"number": number, **outcome})
+            send_outcome(replies, {"number": number, **outcome})
+
+
+def send_outcome(replies: BinaryIO, outcome: dict[str, Any]) -> None:
+    """Send an outcome; a value that the wire cannot carry goes as its type's name."""
+    try:
+        send(replies, outcome)
+    except (WireError, TypeError, ValueError, RecursionError):
+        send(replies, outcome | {"value": Opaque(type(outcome["value"]).__name__)})
 
 
 def load(pieces: list[dict[str, Any]], namespace: dict[str, Any], replies: BinaryIO) -> dict[int, Any]:
     """Run every piece of code, saying before each which one it is; return the errors by index."""
     errors: dict[int, Any] = {}
     for index, piece in enumerate(pieces):
-        send(replies, {"running": index})
-        error = run_piece(piece["source"], piece["label"], namespace, piece["statements"])
+
+        def say_where(index: int = index) -> None:
+            send(replies, {"running": index})
+
+        say_where()
+        error = run_piece(piece["source"], piece["label"], namespace, piece["statements"], say_where)
         if error is not None:
             errors[index] = {"error": error.error, "message": error.message[:500], "line": error.line}
     return errors
@@ -47,7 +59,7 @@ def load(pieces: list[dict[str, Any]], namespace: dict[str, Any], replies: Binar
 
 def answers(request: dict[str, Any], namespace: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Make the calls of one request and put each outcome into plain data, up to the first call that hangs."""
-    caller = LocalCaller(namespace[request["function"]])
+    caller = LocalCaller(namespace[request["function"]], interruptible=False)
     for number, (args, kwargs) in enumerate(request["calls"], request["number"]):
         outcome = caller.outcome(Call(tuple(args), kwargs))
         yield (

@@ -14,10 +14,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from grader.child.calling import Seed
-
 HEADER = struct.Struct("<II")  # bytes of JSON, bytes of arrays
 MAX_JSON, MAX_ARRAYS, MAX_DEPTH, MAX_ITEMS = 16 << 20, 64 << 20, 12, 1 << 20
+MAX_TEXT = 2 << 20
 DTYPES = frozenset("?bhilqBHILQefd")
 SCALARS = (bool, int, float, str, type(None))
 
@@ -36,6 +35,25 @@ class Opaque:
         return f"<{self.type_name}>"
 
 
+@dataclass(frozen=True)
+class Seed:
+    """Stands in a call for a numpy.random.Generator, which is made from the seed just before the call."""
+
+    value: int
+
+
+def crossed(value: Any) -> Any:
+    """Return what the other side would receive: plain data as a copy, anything else as its type's name."""
+    arrays: list[bytes] = []
+    try:
+        tree = json.loads(json.dumps(_encode(value, arrays, 0)))
+        if sum(map(len, arrays)) <= MAX_ARRAYS:
+            return _Decoder(b"".join(arrays)).value(tree, 0)
+    except (ValueError, TypeError, RecursionError):
+        pass
+    return Opaque(type(value).__name__)
+
+
 def send(stream: BinaryIO, message: Any) -> None:
     """Write one message.
 
@@ -52,7 +70,7 @@ def send(stream: BinaryIO, message: Any) -> None:
     stream.flush()
 
 
-def unpack(data: bytes) -> tuple[Any, int] | None:
+def unpack(data: bytes | bytearray) -> tuple[Any, int] | None:
     """Take one message from the front of data.
 
     Returns:
@@ -72,7 +90,7 @@ def unpack(data: bytes) -> tuple[Any, int] | None:
     try:
         tree = json.loads(data[HEADER.size : HEADER.size + json_size])
         return _Decoder(data[HEADER.size + json_size : end]).value(tree, 0), end
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError) as error:
         raise WireError("The message is damaged.") from error
 
 
@@ -96,26 +114,40 @@ def _encode(value: Any, arrays: list[bytes], depth: int) -> Any:
     kind = type(value)
     if depth > MAX_DEPTH:
         return {"o": "structure nested too deeply"}
+    if kind is int and value.bit_length() > 64:
+        return {"o": "int of more than 64 bits"}
+    if kind is str and len(value) > MAX_TEXT:
+        return {"o": f"str of more than {MAX_TEXT} characters"}
     if kind in SCALARS:
-        return value if not (kind is int and value.bit_length() > 64) else {"o": "int of more than 64 bits"}
+        return value
     if kind in (list, tuple):
         return {"l" if kind is list else "t": [_encode(item, arrays, depth + 1) for item in value]}
+    if kind is Opaque:
+        return {"o": value.type_name}
     if kind is Seed:
         return {"g": value.value}
     if kind is dict:
-        return {"d": [[_encode(k, arrays, depth + 1), _encode(v, arrays, depth + 1)] for k, v in value.items()]}
+        keys = [_encode(key, arrays, 0) for key in value]
+        if any(type(key) is dict and "n" not in key for key in keys):
+            return {"o": "dict with keys that are no scalars"}
+        return {"d": [[k, _encode(v, arrays, depth + 1)] for k, v in zip(keys, value.values())]}
     if kind is np.ndarray and value.dtype.char in DTYPES and value.size <= MAX_ITEMS:
         arrays.append(np.ascontiguousarray(value).astype(value.dtype.newbyteorder("<"), copy=False).tobytes())
         return {"a": [value.dtype.char, list(value.shape)]}
-    if isinstance(value, np.generic) and kind.__module__ == "numpy" and value.dtype.char in DTYPES:
+    if _is_scalar(value):
         return {"n": [value.dtype.char, value.item()]}
     return {"o": kind.__name__[:80]}
+
+
+def _is_scalar(value: Any) -> bool:
+    """Tell whether a value is a NumPy number of a kind that may cross."""
+    return isinstance(value, np.generic) and type(value).__module__ == "numpy" and value.dtype.char in DTYPES
 
 
 class _Decoder:
     """Turns JSON back into values, counting what it makes."""
 
-    def __init__(self, buffers: bytes) -> None:
+    def __init__(self, buffers: bytes | bytearray) -> None:
         self.buffers, self.offset, self.items = buffers, 0, 0
 
     def value(self, tree: Any, depth: int) -> Any:
@@ -135,6 +167,8 @@ class _Decoder:
         if tag == "a":
             return self._array(*content)
         if tag == "n":
+            if type(content[1]) not in (bool, int, float):
+                raise ValueError("a NumPy scalar is made of one number")
             return np.dtype(_dtype(content[0])).type(content[1])
         return Opaque(str(content)[:80])
 
