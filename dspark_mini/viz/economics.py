@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgba
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike, NDArray
 
@@ -30,6 +30,8 @@ from dspark_mini.viz.style import (
     write,
 )
 
+GAIN = LinearSegmentedColormap.from_list("gain", ["#dde5ec", "#5aa5d6", "#00639c"])
+LOSS = LinearSegmentedColormap.from_list("loss", ["#f3e6dc", "#dd9a63", "#a84b00"])
 FILLS = {"target": GREEN, "verify": GREEN, "draft": BLUE, "correct": PURPLE}
 
 
@@ -102,8 +104,8 @@ def _draw_speedups(ax: Axes, values: NDArray[np.float64]) -> None:
     for (y, x), value in np.ndenumerate(values):
         strength = min(abs(np.log2(value)) / 1.5, 1.0)  # a factor of 2.8 has the full colour
         points.append((float(x), float(y)))
-        colors.append(to_rgba(BLUE if value >= 1.0 else ORANGE, 0.1 + 0.9 * strength))
-        ink = "white" if strength > 0.5 else INK
+        colors.append(GAIN(strength) if value >= 1.0 else LOSS(strength))
+        ink = "white" if strength > 0.6 else "black"
         write(ax, x, y, f"{value:.1f}", size=SMALL, color=ink, va="center_baseline")
     cells(ax, points, colors, "speed-ups")
 

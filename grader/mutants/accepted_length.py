@@ -27,8 +27,13 @@ def read(confidences: Any, verify_length: Any) -> list[float]:
     return list(map(float, values[: whole_number("verify_length", verify_length, low=0, high=values.size)]))
 
 
+def products(values: list[float]) -> list[float]:
+    """Return the product of the first, the first two, the first three … numbers."""
+    return list(accumulate(values, mul))
+
+
 def tau(values: list[float]) -> float:
-    return 1.0 + sum(accumulate(values, mul))
+    return 1.0 + sum(products(values))
 
 
 # --- Wrong: what is added up ------------------------------------------------------------------------------
@@ -64,7 +69,7 @@ def running_minimum(confidences: Any, verify_length: int | None = None) -> float
 
 @wrong(TASK, "one_plus_the_survivals", "The product starts behind the first token, which is always looked at.")
 def first_token_sure(confidences: Any, verify_length: int | None = None) -> float:
-    return 1.0 + sum(accumulate([1.0, *read(confidences, verify_length)][:-1], mul))
+    return 1.0 + sum(products([1.0, *read(confidences, verify_length)][:-1]))
 
 
 @wrong(TASK, "one_plus_the_survivals", "The infinite series 1 / (1 − c) is close enough.")
@@ -153,7 +158,7 @@ def method_of_arrays(confidences: Any, verify_length: int | None = None) -> floa
 @wrong(TASK, "lists_and_arrays", "Two lists are joined with +.")
 def joined_lists(confidences: Any, verify_length: int | None = None) -> float:
     read(confidences, verify_length)
-    return sum(accumulate([1.0] + confidences[:verify_length], mul))  # noqa: RUF005
+    return sum(products([1.0] + confidences[:verify_length]))  # noqa: RUF005
 
 
 @wrong(TASK, "no_memory", "The rounds before belong to the expectation.")
@@ -209,7 +214,7 @@ def horner(confidences: Any, verify_length: int | None = None) -> float:
 @right(TASK, "The sum over k of k times the chance that exactly k tokens come out.")
 def law_of_the_length(confidences: Any, verify_length: int | None = None) -> float:
     values = read(confidences, verify_length)
-    reach = [1.0, *accumulate(values, mul), 0.0]
+    reach = [1.0, *products(values), 0.0]
     return sum((k + 1) * (reach[k] - reach[k + 1]) for k in range(len(values) + 1))
 
 

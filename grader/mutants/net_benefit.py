@@ -32,7 +32,7 @@ class Round:
     least: float
 
     def tau(self, length: int) -> float:
-        return 1.0 + sum(accumulate(self.confidences[:length], mul))
+        return 1.0 + float(sum(accumulate(self.confidences[:length], mul)))
 
     def gain(self, length: int) -> float:
         return self.tau(length) * self.target / (self.draft + self.times[length] + self.correction) - 1.0
