@@ -18,7 +18,7 @@
 # | | |
 # |---|---|
 # | **You build** | the expected length of a round, the speed-up, and the decision to accept, tune or reject a draft |
-# | **Difficulty** | ●○○○ — three tasks of two to nine lines |
+# | **Difficulty** | ●○○○ — three tasks of two to ten lines |
 # | **Time** | about 20 minutes |
 # | **You need** | Python and a little NumPy; this is the first lesson |
 #

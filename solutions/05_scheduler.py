@@ -19,7 +19,7 @@
 # | | |
 # |---|---|
 # | **You build** | the prefix scheduler of DSpark (Algorithm 1), the allocation of a fixed budget, the budget from two rounds ago |
-# | **Difficulty** | ●●●○ — three tasks of five to thirteen lines |
+# | **Difficulty** | ●●●○ — three tasks of six to thirteen lines |
 # | **Time** | about 30 minutes |
 # | **You need** | Python, NumPy sorting and running sums; no earlier lesson has to be solved |
 #

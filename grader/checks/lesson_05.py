@@ -215,10 +215,10 @@ TASK_5_1 = Task(
         "tokens of a request is enough: they are a prefix.",
         "a[r][j] = the product of the first j confidences of request r; drop those that are 0\n"
         "order = all (r, j), highest a first; of equal ones the lower r, then the lower j\n"
-        "B = R; tau = R; theta = tau · table[B]; lengths = R zeros\n"
+        "B = R; tau = R; check_speeds(…) of entry B; theta = tau · table[B]; lengths = R zeros\n"
         "for (r, j) in order:\n"
         "    stop if the table has no entry B + 1\n"
-        "    check_speeds(…) of that entry, and stop unless (tau + a) · table[B + 1] > theta\n"
+        "    check_speeds(…) of entry B + 1, and stop unless (tau + a) · table[B + 1] > theta\n"
         "    B += 1; tau += a; theta = tau · table[B]; lengths[r] += 1",
     ),
     properties=(
