@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,15 @@ __all__ = [
     "bias_row",
     "check_best",
     "check_same_length",
+    "check_speeds",
+    "confidence_rows",
     "drafter_mode",
     "logit_rows",
     "number",
     "numbers",
     "probability_row",
     "probability_rows",
+    "speed_table",
     "token_id",
     "token_ids",
     "token_in",
@@ -231,6 +235,70 @@ def tokens_in(name: str, tokens: ArrayLike, vocabulary: int) -> list[int]:
     return whole_numbers(name, tokens, low=0, high=vocabulary - 1)
 
 
+def confidence_rows(name: str, rows: Any) -> NDArray[np.float64]:
+    """Return the confidences of a batch as one matrix.
+
+    Args:
+        name: the argument's name, for the message.
+        rows: R sequences of confidences in [0, 1], one a request; their lengths may differ and may be 0.
+
+    Returns:
+        Float64 array (R, γ), where γ is the longest length; short rows are filled up with 0.
+
+    Raises:
+        ValueError: something other than one flat sequence a request, or a confidence outside [0, 1]; the message
+            names request and position, as in confidences[1][2].
+    """
+    if not np.iterable(rows) or isinstance(rows, (str, bytes, Mapping)):
+        raise ValueError(f"{name} must be a list with one sequence of confidences a request, not {rows!r}.")
+    matrix = _as_real(rows) if isinstance(rows, np.ndarray) and rows.ndim == 2 else _filled_up(list(rows))
+    if matrix is None:
+        raise ValueError(_row_fault(name, rows))
+    outside = ~((matrix >= 0.0) & (matrix <= 1.0))  # written so that NaN is outside too
+    if outside.any():
+        request, position = np.argwhere(outside)[0]
+        value = matrix[request, position]
+        raise ValueError(f"{name}[{request}][{position}] must lie between 0 and 1, not {value}.")
+    return matrix.astype(np.float64, copy=False)
+
+
+def speed_table(name: str, table: ArrayLike, requests: int) -> NDArray[np.float64]:
+    """Return the profiled steps per second by batch size, checked for an entry at a batch without draft tokens.
+
+    Args:
+        name: the argument's name, for the message.
+        table: entry B holds the steps per second at a batch of B tokens; entry 0 is never used.
+        requests: R, the number of requests, which is the size of the batch without draft tokens.
+
+    Returns:
+        The same numbers as a float64 array. Their values are checked by check_speeds, once it is known which are used.
+
+    Raises:
+        ValueError: a table that is no flat sequence of numbers, or one without an entry for B = R.
+    """
+    speeds = _real_array(name, table, "position ").astype(np.float64, copy=False)
+    if speeds.ndim != 1:
+        raise ValueError(f"{name} must be a flat sequence of numbers, not an array of shape {speeds.shape}.")
+    if requests >= speeds.size:
+        raise ValueError(f"{name} has {speeds.size} entries, and none for a batch of {requests}, one token a request.")
+    return speeds
+
+
+def check_speeds(name: str, first: int, entries: ArrayLike) -> None:
+    """Raise a ValueError unless the entries of a table that are used are finite and above 0.
+
+    Args:
+        name: the argument's name, for the message.
+        first: the position of the first of these entries in the table.
+        entries: one entry, or several in a row.
+    """
+    speeds = np.atleast_1d(np.asarray(entries, dtype=np.float64))
+    bad = ~(np.isfinite(speeds) & (speeds > 0.0))
+    if bad.any():
+        offset = int(bad.argmax())
+        raise ValueError(f"{name}[{first + offset}] must be a finite number above 0, not {speeds[offset]}.")
+
+
 def unit_number(name: str, value: float) -> float:
     """Return a number between 0 and 1, both included, as a plain float."""
     number = _real_array(name, value, "position ")
@@ -239,18 +307,43 @@ def unit_number(name: str, value: float) -> float:
     return float(number)
 
 
-def unit_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    """Return a non-empty sequence of numbers between 0 and 1, both included, as a float64 array."""
+def unit_numbers(name: str, values: ArrayLike, may_be_empty: bool = False) -> NDArray[np.float64]:
+    """Return a sequence of numbers between 0 and 1, both included, as a float64 array, by default a non-empty one."""
     numbers = _real_array(name, values, "position ").astype(np.float64, copy=False)
     if numbers.ndim != 1:
         raise ValueError(f"{name} must be a flat sequence of numbers, not an array of shape {numbers.shape}.")
-    if numbers.size == 0:
+    if numbers.size == 0 and not may_be_empty:
         raise ValueError(f"{name} is empty: it needs at least one number.")
     outside = ~((numbers >= 0.0) & (numbers <= 1.0))  # written so that NaN is outside too
     if outside.any():
         position = int(np.flatnonzero(outside)[0])
         raise ValueError(f"{name}[{position}] must lie between 0 and 1, not {numbers[position]}.")
     return numbers
+
+
+def _filled_up(rows: list[Any]) -> NDArray[np.float64] | None:
+    """Return rows of different lengths as one matrix with 0 behind the short ones; None for anything but such rows."""
+    try:
+        lengths = np.array([len(row) for row in rows], dtype=int)  # (R,)
+        flat = list(chain.from_iterable(rows))
+        sum(flat)  # raises for texts, which NumPy would read as numbers
+        values = np.array(flat, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    if values.shape != (lengths.sum(),):
+        return None
+    matrix = np.zeros((lengths.size, lengths.max(initial=0)))
+    matrix[np.arange(matrix.shape[1]) < lengths[:, None]] = values
+    return matrix
+
+
+def _row_fault(name: str, rows: Any) -> str:
+    """Say which of several rows is no flat sequence of numbers, the first of them."""
+    for request, row in enumerate(rows):
+        values = _real_array(f"{name}[{request}]", row, "position ")
+        if values.ndim != 1:
+            return f"{name}[{request}] must be a flat sequence of confidences, not an array of shape {values.shape}."
+    return f"{name} must hold one flat sequence of confidences a request."
 
 
 def _real_array(name: str, value: ArrayLike, unit: str) -> NDArray[Any]:

@@ -1,0 +1,358 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Lesson 00 · Why speculate?
+#
+# *A language model writes one token per forward. When is it faster to guess several tokens and to check the guess?*
+#
+# | | |
+# |---|---|
+# | **You build** | the expected length of a round, the speed-up, and the decision to accept, tune or reject a draft |
+# | **Difficulty** | ●○○○ — three tasks of two to ten lines |
+# | **Time** | about 20 minutes |
+# | **You need** | Python and a little NumPy; this is the first lesson |
+#
+# Run the cells from top to bottom (Shift+Enter). Each task has a cell with a `TODO` and, below it, a cell that
+# checks your function: it names the first property that fails, on a small input, with a hint. Stuck? Open a terminal
+# and type `dspark-mini hint 0.1`.
+
+# %% role="setup"
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dspark_mini.inputs import number, numbers, unit_numbers, whole_number
+from grader import check
+
+# %% [markdown]
+# ## Why guess at all?
+#
+# Plain decoding runs the whole model for one token, then once more for the next, and every time all weights are read
+# anew. If several tokens went through the model **together**, the weights would be read once for all of them. Your own
+# machine can show what that saves: one weight matrix, times 1 to 64 rows.
+
+# %% role="show"
+import time
+
+weights = np.random.default_rng(0).normal(size=(2048, 4096)).astype(np.float32)
+for rows in (1, 4, 16, 64):
+    batch = np.ones((4096, rows), dtype=np.float32)
+    samples = []
+    for _ in range(7):
+        start = time.perf_counter()
+        weights @ batch
+        samples.append(1000 * (time.perf_counter() - start))
+    print(f"{rows:3d} rows: {min(samples):6.2f} ms, that is {min(samples) / rows:5.2f} ms a row")
+
+# %% [markdown]
+# A row in company costs a fraction of a row alone. But the next token is not known before the one before it is there. So let
+# somebody **guess**: a small drafter proposes γ tokens, and the large model, the **target**, checks all of them in one
+# forward. It keeps the tokens up to the first wrong guess, and adds one of its own. That is a *round*:
+#
+# $$\text{time per token} = \frac{T_\text{draft} + T_\text{verify}}{\tau}, \qquad \tau = \text{tokens that a round yields}.$$
+#
+# There are **three levers**, and each later lesson pulls one of them: draft faster (a parallel drafter needs one forward for the
+# whole block), draft better (so that τ grows), and verify smarter (so that no time goes into tokens that die). Four ways to four
+# tokens, with made-up times:
+
+# %% role="show"
+from dspark_mini import viz
+
+decoders = {
+    "plain": [("target", 1.0)] * 4,
+    "autoregressive drafter": [("draft", 0.3)] * 7 + [("verify", 1.2)],
+    "parallel drafter": [("draft", 0.3), ("verify", 1.2)],
+    "… and a repair of caches": [("draft", 0.3), ("verify", 1.2), ("correct", 0.8)],
+}
+viz.time_line(decoders, tokens=dict.fromkeys(decoders, 4))
+
+# %% [markdown]
+# The last row is the part that is easily forgotten. Behind a rejected token the caches hold rows of a text that never
+# happened. Mending them may cost nothing (a pointer moves back) or a whole forward (a state must be recomputed). It is
+# **correction**, and it belongs to the bill.
+
+# %% [markdown]
+# ## Task 0.1 · How many tokens does a round yield?
+#
+# The drafter says for each token k how likely it is to be accepted, *given that all before it were*: the
+# **confidence** c_k. Token 2 only matters if token 1 was accepted, so its chance is c₁ · c₂, that of token 3 is c₁ · c₂ · c₃.
+# The expected number of tokens adds these chances up, and the target's own token comes in any case:
+#
+# $$\tau(\ell) = 1 + c_1 + c_1 c_2 + \dots + c_1 c_2 \cdots c_\ell .$$
+#
+# ℓ is the **verify length**, how many of the drafted tokens the target looks at. By hand: confidences [.5, .5] give
+# 1 + .5 + .25 = 1.75, and with ℓ = 1 it is 1.5. Without any token to verify it is 1.
+
+# %% task="0.1"
+def expected_accepted_length(confidences: ArrayLike, verify_length: int | None = None) -> float:
+    """Compute how many tokens a round is expected to yield, the target's own token included.
+
+    Draft token j survives only if all before it do, so its chance is the product c_1 · … · c_j.
+    The expected length is 1 + the sum of these products over the tokens that are verified.
+
+    Args:
+        confidences: (γ,) chances in [0, 1] that token k is accepted, given that those before were.
+        verify_length: ℓ, how many draft tokens the target verifies, 0 to γ; None for all of them.
+
+    Returns:
+        τ(ℓ) in tokens a round, a plain float; 1.0 where nothing is verified.
+
+    Raises:
+        ValueError: a confidence outside [0, 1] or NaN, or a verify_length outside 0..γ.
+
+    Example:
+        confidences [.5, .5]  →  1 + .5 + .25 = 1.75; with verify_length 1  →  1.5
+
+    Source: DSpark (arXiv 2607.05147): prefix survival and accepted length.
+    """
+    values = unit_numbers("confidences", confidences, may_be_empty=True)  # (γ,)
+    if verify_length is None:
+        verify_length = values.size
+    verify_length = whole_number("verify_length", verify_length, low=0, high=values.size)
+    ### BEGIN SOLUTION
+    survival = np.cumprod(values[:verify_length])  # (ℓ,)
+    return float(1.0 + survival.sum())
+    ### END SOLUTION
+
+# %% check="0.1"
+check("0.1", expected_accepted_length)
+
+# %% [markdown]
+# **Your function, drawn.** However long the block, a drafter of .6 never gets beyond 2.5 tokens a round.
+
+# %% role="picture"
+lengths = range(17)
+curves = {f"all confidences {c}": [expected_accepted_length([c] * 16, k) for k in lengths]
+          for c in (0.95, 0.8, 0.6)}
+viz.lines({"τ, expected tokens a round": curves}, x=lengths, x_name="verify length ℓ")
+
+# %% [markdown]
+# ## Task 0.2 · And is that faster?
+#
+# τ tokens of plain decoding take τ · T_target. The round takes the sum of its parts:
+#
+# $$\text{speed-up} = \frac{\tau \cdot T_\text{target}}{T_\text{draft} + T_\text{verify} + T_\text{correction}} .$$
+#
+# By hand: τ = 3, a target step of 1, drafting .5, verifying 1.25, correcting .25: 3 · 1 / 2 = 1.5 times as fast. Below 1 it is a
+# loss, and it must be reported as one.
+
+# %% task="0.2"
+def speedup(
+    accepted_length: float,
+    draft_time: float,
+    verify_time: float,
+    target_time: float,
+    correction_time: float = 0.0,
+) -> float:
+    """Compute how much faster speculative decoding is than decoding token by token.
+
+    A round takes draft_time + verify_time + correction_time and yields accepted_length tokens;
+    plain decoding would take target_time for each of them.
+
+    Args:
+        accepted_length: τ, tokens a round, the target's own token included, at least 1.
+        draft_time: time to draft the block; any unit, the same for all times.
+        verify_time: time of the target's forward over the drafts.
+        target_time: time of a plain decoding step, above 0.
+        correction_time: time to mend the caches behind a rejection (rollback, replay).
+
+    Returns:
+        The ratio of the two speeds, a plain float: 2.0 is twice as fast, below 1.0 is slower.
+
+    Raises:
+        ValueError: accepted_length below 1, a time that is negative, NaN or infinite, a
+            target_time of 0, or a round that takes no time at all.
+
+    Example:
+        accepted_length 3, draft_time 0.5, verify_time 1.25, target_time 1, correction_time 0.25
+        →  3 · 1 / (0.5 + 1.25 + 0.25) = 1.5
+
+    Source: Leviathan et al. (arXiv 2211.17192), Section 3.3: walltime improvement.
+    """
+    accepted_length = number("accepted_length", accepted_length, low=1.0)
+    draft_time = number("draft_time", draft_time, low=0.0)
+    verify_time = number("verify_time", verify_time, low=0.0)
+    target_time = number("target_time", target_time, low=0.0, above=True)
+    correction_time = number("correction_time", correction_time, low=0.0)
+    if not any((draft_time, verify_time, correction_time)):
+        raise ValueError("draft_time, verify_time and correction_time are all 0.")
+    ### BEGIN SOLUTION
+    round_time = draft_time + verify_time + correction_time
+    return accepted_length * target_time / round_time
+    ### END SOLUTION
+
+# %% check="0.2"
+check("0.2", speedup)
+
+# %% [markdown]
+# **Your function, as a map.** Every draft token is accepted with the same chance, from .3 to .95, in blocks of seven; one forward of
+# the drafter costs from 2 % to 60 % of one of the target, and verifying costs 1.15. On the left the drafter runs seven times, on
+# the right once. The thick line is **break-even**: orange cells are slower than no draft.
+
+# %% role="picture"
+acceptance, draft_cost = [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95], [0.02, 0.05, 0.1, 0.2, 0.4, 0.6]
+
+
+def speedups(forwards):
+    """Speed-ups over draft cost (rows) and acceptance (columns), blocks of seven tokens."""
+    return [[speedup(sum(a**k for k in range(8)), forwards * cost, 1.15, 1.0) for a in acceptance]
+            for cost in draft_cost]
+
+
+viz.speedup_map({"autoregressive: 7 forwards": speedups(7), "parallel: 1 forward": speedups(1)},
+                acceptance, draft_cost)
+
+# %% [markdown]
+# The autoregressive drafter has to be tiny or very good. The parallel one may be a larger model and still win, almost
+# everywhere on this map.
+#
+# ## Task 0.3 · Accept, tune or reject
+#
+# An engine has to decide every now and then whether drafting pays *here*: for this text, at this load. The last word belongs to measured
+# times, and it comes with its evidence, the **gain** of every verify length ℓ = 0 … γ, which is the speed-up minus 1:
+#
+# * **accept**: the current ℓ (at least 1) gains at least `min_gain`. Keep it, even if another would gain more.
+# * **tune**: it does not, but the ℓ ≥ 1 of the highest gain does. Go there; of equal gains take the smallest ℓ.
+# * **reject**: no ℓ ≥ 1 gains enough. Decode plainly: ℓ = 0 with a gain of 0.0, since nothing is drafted any more.
+#
+# `verify_times[ℓ]` is the time of the target's forward with ℓ draft tokens. Every round pays for draft and correction, also the one that
+# drafts and then verifies nothing, ℓ = 0.
+#
+# By hand: confidences [.5, .5], so τ = 1, 1.5, 1.75; draft .25, verify times [.75, .75, 1], target 1. The rounds take 1, 1 and
+# 1.25, and the gains are 0, .5 and .4. With ℓ = 2 and `min_gain` 0: accept, .4. With `min_gain` .45: tune to ℓ = 1, .5.
+# With a correction of 1 the rounds take 2, 2, 2.25, no gain is above 0: reject.
+
+# %% task="0.3"
+def net_benefit(
+    confidences: ArrayLike,
+    verify_length: int,
+    draft_time: float,
+    verify_times: ArrayLike,
+    target_time: float,
+    correction_time: float = 0.0,
+    min_gain: float = 0.0,
+) -> dict[str, Any]:
+    """Decide whether drafting pays: keep the verify length, tune it, or decode token by token.
+
+    The gain of a verify length ℓ is its speed-up minus 1, where the round takes draft_time +
+    verify_times[ℓ] + correction_time and yields 1 + the sum of the first ℓ prefix survivals.
+    'accept' keeps the current ℓ ≥ 1 if its gain is at least min_gain. Otherwise 'tune' goes to the
+    ℓ ≥ 1 of the highest gain, the smallest of equal ones, if that is at least min_gain. Otherwise
+    'reject' returns ℓ = 0 with a gain of 0.0: plain decoding, without a draft.
+
+    Args:
+        confidences: (γ,) chances in [0, 1] that token k is accepted, given that those before were.
+        verify_length: the current ℓ, from 0 to γ.
+        draft_time: time to draft the block; any unit, the same for all times.
+        verify_times: (γ+1,) time of the target's forward by number ℓ of drafts, from ℓ = 0 on.
+        target_time: time of a plain decoding step, above 0.
+        correction_time: time to mend the caches in a round (rollback, replay).
+        min_gain: the least gain worth having, 0.1 for ten percent.
+
+    Returns:
+        A dict: decision, 'accept', 'tune' or 'reject'; verify_length, the ℓ decided on, an int;
+        gain, its gain, a float; gains, those of ℓ = 0..γ, a list of floats. The first of them pays
+        for the draft as well.
+
+    Raises:
+        ValueError: no confidences, one of them outside [0, 1] or NaN, a verify_length outside
+            0..γ, another number of verify_times than γ + 1, a time that is negative, NaN or
+            infinite, a target_time of 0, a round that takes no time, or a min_gain that is NaN
+            or infinite.
+
+    Example:
+        confidences [.5, .5], verify_length 2, draft_time .25, verify_times [.75, .75, 1],
+        target_time 1, min_gain .45: the gains are 1/1 − 1, 1.5/1 − 1 and 1.75/1.25 − 1
+        →  decision 'tune', verify_length 1, gain .5, gains [0, .5, .4]
+
+    Source: DSpark (arXiv 2607.05147): latency per token, L = (T_draft + T_verify) / τ.
+    """
+    values = unit_numbers("confidences", confidences)  # (γ,)
+    verify_length = whole_number("verify_length", verify_length, low=0, high=values.size)
+    draft_time = number("draft_time", draft_time, low=0.0)
+    correction_time = number("correction_time", correction_time, low=0.0)
+    costs_nothing = draft_time + correction_time == 0.0
+    times = numbers("verify_times", verify_times, low=0.0, above=costs_nothing)  # (γ+1,)
+    if times.size != values.size + 1:
+        raise ValueError(f"verify_times has {times.size} entries, but needs {values.size + 1}.")
+    target_time = number("target_time", target_time, low=0.0, above=True)
+    min_gain = number("min_gain", min_gain)
+    ### BEGIN SOLUTION
+    tau = 1.0 + np.append(0.0, np.cumsum(np.cumprod(values)))  # (γ+1,)
+    gains = tau * target_time / (draft_time + times + correction_time) - 1.0
+    best = 1 + int(gains[1:].argmax())
+    decision, length = "reject", 0
+    if verify_length >= 1 and gains[verify_length] >= min_gain:
+        decision, length = "accept", verify_length
+    elif gains[best] >= min_gain:
+        decision, length = "tune", best
+    gain = float(gains[length]) if length else 0.0
+    return {"decision": decision, "verify_length": length, "gain": gain, "gains": gains.tolist()}
+    ### END SOLUTION
+
+# %% check="0.3"
+check("0.3", net_benefit)
+
+# %% [markdown]
+# **One drafter, three engines.** On the idle one a further token costs 2 % of a step, on the busy one 20 %. The third is
+# idle as well, but after each round it recomputes a state, which takes as long as 1.6 steps.
+
+# %% role="picture"
+confidences = [0.7, 0.65, 0.6, 0.55, 0.5, 0.45, 0.4]
+drafts = np.arange(8)
+found = {
+    "idle": net_benefit(confidences, 7, 0.3, 1.0 + 0.02 * drafts, 1.0, 0.0, 0.1),
+    "busy": net_benefit(confidences, 7, 0.3, 1.0 + 0.2 * drafts, 1.0, 0.0, 0.1),
+    "state recomputed": net_benefit(confidences, 7, 0.3, 1.0 + 0.02 * drafts, 1.0, 1.6, 0.1),
+}
+viz.gain_bars(found, current=7, min_gain=0.1)
+
+# %% [markdown]
+# **Who forgets the correction gets the sign wrong.** A simulated clock runs 20,000 rounds of the third engine. Compare
+# what it shows with two predictions, one from a bill without the correction and one with it.
+
+# %% role="picture"
+confidences = [0.7, 0.65, 0.6, 0.55, 0.5, 0.45, 0.4]
+rng = np.random.default_rng(0)
+accepted = np.cumprod(rng.random((20_000, 7)) < confidences, axis=1).sum(axis=1)
+clock = 20_000 * (0.3 + 1.14 + 1.6)                  # draft, verify seven tokens, correct
+print(f"the clock says          {(accepted + 1).sum() * 1.0 / clock - 1:+4.0%}")
+for bill, correction in (("without correction", 0.0), ("with correction", 1.6)):
+    times = 1.0 + 0.02 * np.arange(8)
+    decided = net_benefit(confidences, 7, 0.3, times, 1.0, correction)
+    print(f"bill {bill:18} {decided['gains'][7]:+4.0%}: {decided['decision']}")
+
+# %% [markdown]
+# ## Looking back
+#
+# * **What you saw.** τ is a sum of products, so it soon stops growing. The speed-up is τ against a bill, and every item on
+#   the bill can turn a gain into a loss. Which of the three words is right depends on the load.
+# * **What the paper reports.** With blocks of seven on Qwen3-4B a round of EAGLE-3, DFlash and DSpark yields 5.14, 5.40 and 6.11 tokens on
+#   GSM8K, and 2.39, 3.07 and 3.64 on MT-Bench (DSpark, main results at temperature 1). DSpark's sequential head adds 0.2–1.3 % to the
+#   time of a round.
+# * **What production engines got wrong here.** A scheduler whose break-even left out the replay of the state: 70 % of the proposed tokens
+#   were accepted and saved 1,045 ms, the replay took 1,063 ms, and generation was about a fifth slower than without drafts
+#   ([ds4 issue 695](https://github.com/antirez/ds4/issues/695), and the same on another machine in
+#   [issue 731](https://github.com/antirez/ds4/issues/731)). The cure is to make the correction cheap:
+#   [rMLX pull request 535](https://github.com/Pushkinist/rMLX/pull/535) rebuilds the state from the inputs it has kept, where a second
+#   forward had cost 12.7 ms a round.
+# * **And the load decides.** In one measurement seven fixed draft tokens were 2.5 times as fast as no draft with 4 users and 12 % slower with 256
+#   ([vLLM pull request 52362](https://github.com/vllm-project/vllm/pull/52362)). Lesson 05 builds what helps against that.
+#
+# ## Further reading
+#
+# * Leviathan et al.: *Fast Inference from Transformers via Speculative Decoding*, [arXiv 2211.17192](https://arxiv.org/abs/2211.17192), with the
+#   expected length and the speed-up for a constant acceptance
+# * DFlash: [arXiv 2602.06036](https://arxiv.org/abs/2602.06036), the parallel drafter
+# * DSpark: *Confidence-Scheduled Speculative Decoding with Semi-Autoregressive Generation*, [arXiv 2607.05147](https://arxiv.org/abs/2607.05147)
