@@ -108,6 +108,12 @@ BIAS = (
     Example(call(W1, W2, 2), np.array([1.0, 3.0, 3.0])),
     Example(call([[0.5], [-2.0]], [[4.0, 1.0]], 1), np.array([-8.0, -2.0])),
 )
+BIAS_TWINS = (
+    Example(call([[1.0], [2.0]], [[3.0, 1.0]], 0), np.array([3.0, 1.0])),
+    Example(call([[1.0], [2.0]], [[3.0, 1.0]], 1), np.array([6.0, 2.0])),
+    Example(call([[4.0], [2.0]], [[3.0, 1.0]], 0), np.array([12.0, 4.0])),
+    Example(call([[1.0], [2.0]], [[3.0, 5.0]], 0), np.array([3.0, 5.0])),
+)
 BIAS_BAD = (
     Bad(call(W1, W2, 3), "token", None, "the vocabulary has the tokens 0, 1 and 2"),
     Bad(call([[1.0, 0.5], [NAN, 0.5]], [[1.0, 2.0], [0.0, 1.0]], 1), "w1", 1, "row 1, which is used, holds a NaN"),
@@ -122,7 +128,10 @@ BIAS_BAD_HIDDEN = (
     Bad(call(W1, [[1.0, INF, 3.0], [0.0, 1.0, 0.0]], 0), "w2", 0, "row 0 of w2 holds +inf"),
     Bad(call([[1.0, INF], [1.0, 0.5]], [[1.0, 2.0], [0.0, 1.0]], 0), "w1", 0, "row 0, which is used, holds +inf"),
     Bad(call(W1, [[1.0, 2.0, 3.0], [0.0, 1.0]], 0), "w2", 1, "row 1 of w2 is shorter than row 0"),
-    Bad(call([1.0, 2.0], [[1.0, 2.0]], 0), "w1", None, "w1 is no matrix"),
+    Bad(call(W1, [[1.0, 2.0, 3.0], [0.0, INF, NAN]], 0), "w2", 1, "row 1 of w2 holds +inf and a NaN"),
+    Bad(call([[1.0], [2.0], [3.0]], [[NAN, 0.0, 1.0]], 0), "w2", 0, "row 0 of w2 holds a NaN"),
+    Bad(call([1.0, 2.0], [[1.0, 2.0]], 0), "w1", None, "w1 is no matrix", wrong_nesting=True),
+    Bad(call([[1.0], [2.0]], [1.0, 2.0], 0), "w2", None, "w2 is no matrix", wrong_nesting=True),
 )
 
 
@@ -133,7 +142,9 @@ def lookup(rng: Rng, vocabulary: int, rank: int) -> Call:
 
 def random_lookups(rng: Rng) -> Iterator[Call]:
     for _ in range(30):
-        yield lookup(rng, int(rng.integers(3, 12)), int(rng.integers(2, 5)))
+        yield lookup(rng, int(rng.integers(5, 12)), int(rng.integers(2, 5)))
+    yield call(np.array([[2], [-1], [3]]), np.array([[1, 0, -2]]), 2)
+    yield call([[1e150], [1e-150]], [[1e150, 1e-150]], 0)
 
 
 def square_lookups(rng: Rng) -> Iterator[Call]:
@@ -234,6 +245,7 @@ TASK_3_1 = Task(
             BIAS,
             BIAS_BAD,
             BIAS_BAD_HIDDEN,
+            BIAS_TWINS,
             "Keep the given checks, and take the row by table_row: it refuses a row that is not finite.",
         ),
         Property(
@@ -349,6 +361,12 @@ ARGMAX = (
 )  # fmt: skip
 TIE = block_example([0, 1], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0.5, 0.5, 0.5], [0.25, 0.5, 0.5]], 2,
                     [[0.0], [1.0], [0.0]], [[1.0, 1.0, 1.0]], Seed(0), temperature=0.0)  # fmt: skip
+SAMPLE_TWINS = (
+    block_example([1], [[0.0, 1.0]], [[0.0, 1.0]], 0, [[0.0], [1.0]], [[2.0, 0.0]], Seed(0), temperature=0.0),
+    block_example([0], [[1.0, 0.0]], [[0.0, 1.0]], 1, [[0.0], [1.0]], [[2.0, 0.0]], Seed(0), temperature=0.0),
+    block_example([0], [[1.0, 0.0]], [[4.0, 1.0]], 0, [[0.0], [1.0]], [[2.0, 0.0]], Seed(0), temperature=0.0),
+    block_example([0], [[1.0, 0.0]], [[0.0, 1.0]], 0, [[4.0], [1.0]], [[2.0, 0.0]], Seed(0), temperature=0.0),
+)
 SAMPLE_BAD = (
     Bad(call([[0.0, 1.0], [NAN, 0.5]], 0, [[1.0], [2.0]], [[1.0, 0.0]], Seed(0)), "base_logits", 1, "row 1 has a NaN"),
     Bad(call([[0.0, 1.0]], 2, [[1.0], [2.0]], [[1.0, 0.0]], Seed(0)), "anchor_token", None, "there is no token 2"),
@@ -367,7 +385,8 @@ SAMPLE_BAD_HIDDEN = (
     Bad(call([[-INF, -INF], [0.5, 0.25]], 0, *FITS), "base_logits", 0, "row 0 holds nothing but −inf"),
     Bad(call([[0.5, 0.25], [0.5, 0.25], [0.5]], 0, *FITS), "base_logits", 2, "row 2 is shorter than the others"),
     Bad(call([], 0, *FITS), "base_logits", None, "there is no row at all"),
-    Bad(call([0.5, 0.25], 0, *FITS), "base_logits", None, "it is no matrix"),
+    Bad(call([0.5, 0.25], 0, *FITS), "base_logits", None, "it is no matrix", wrong_nesting=True),
+    Bad(call([[0.5, 0.25], [0.5, INF], [NAN, 0.5]], 0, *FITS), "base_logits", 1, "row 1 is the first bad one"),
     Bad(call([[0.5, 0.25]], -1, *FITS), "anchor_token", None, "a token is never negative"),
     Bad(call([[0.5, 0.25]], 0, *FITS, NAN), "temperature", None, "the temperature is NaN"),
     Bad(call([[0.5, 0.25]], 0, *FITS, INF), "temperature", None, "the temperature is infinite"),
@@ -405,12 +424,21 @@ def random_laws(rng: Rng) -> Iterator[LawCase]:
     yield as_chain(*chain_arguments(rng, 2, 3, scale=2.0), temperature=1.0).law()
 
 
-def random_chains(rng: Rng) -> Iterator[Chain]:
-    """Blocks of every small shape at several temperatures, some tokens masked."""
-    for temperature in (0.5, 1.0, 2.0, 1.0, 0.75) * 5:
-        base, anchor, w1, w2 = chain_arguments(rng, int(rng.integers(1, 7)), int(rng.integers(2, 7)), scale=2.0)
+def random_chains(rng: Rng, temperatures: tuple[float, ...] = (1.0,), low: int = 2, high: int = 6) -> Iterator[Chain]:
+    """Blocks of every small shape, some tokens masked."""
+    for temperature in temperatures * (24 // len(temperatures)):
+        gamma, vocabulary = int(rng.integers(low, high + 1)), int(rng.integers(2, 7))
+        base, anchor, w1, w2 = chain_arguments(rng, gamma, vocabulary, scale=2.0)
         base[:, 1:] = np.where(rng.random(base[:, 1:].shape) < 0.2, -np.inf, base[:, 1:])
         yield as_chain(base, anchor, w1, w2, temperature)
+
+
+def single_rows(rng: Rng) -> Iterator[Chain]:
+    yield from random_chains(rng, low=1, high=1)
+
+
+def tempered_chains(rng: Rng) -> Iterator[Chain]:
+    yield from random_chains(rng, temperatures=(0.25, 0.5, 2.0, 5.0), low=1)
 
 
 def argmax_blocks(rng: Rng) -> Iterator[Call]:
@@ -484,12 +512,29 @@ TASK_3_2 = Task(
             ),
         ),
         Property(
+            "first_row_is_corrected",
+            "Row 1 is the softmax of the base logits plus the bias of the anchor.",
+            2,
+            "The row is exp of the corrected logits, divided by its sum; the bias is in it from the first position on.",
+            RowsOfTheDraw(
+                chains=(
+                    Chain(
+                        call([[LN3, 0.0, 0.0]], 1, [[0.0], [LN2], [0.0]], [[-1.0, 0.0, 1.0]], Seed(0)),
+                        ({1: [1.5 / 4.5, 1.0 / 4.5, 2.0 / 4.5]},),
+                    ),
+                ),
+                ### BEGIN HIDDEN TESTS
+                hidden_chains=single_rows,
+                ### END HIDDEN TESTS
+            ),
+        ),
+        Property(
             "rows_are_those_drawn_from",
             "Row k is the distribution that token k was drawn from, given the token drawn before it.",
             3,
-            "Keep each row as you draw from it; do not compute it again from other tokens or without the temperature.",
+            "Keep each row as you draw from it; do not compute it again afterwards, from other tokens.",
             RowsOfTheDraw(
-                chains=(CHAIN, UNEQUAL, TEMPERED),
+                chains=(CHAIN, UNEQUAL),
                 ### BEGIN HIDDEN TESTS
                 hidden_chains=random_chains,
                 ### END HIDDEN TESTS
@@ -501,6 +546,18 @@ TASK_3_2 = Task(
             2,
             "softmax((U_k + bias) / temperature): the bias is divided too, and the draw sees the temperature.",
             Law((TEMPERED.law(),), drawn_tokens, samples=DRAWS),
+        ),
+        Property(
+            "rows_have_the_temperature",
+            "The rows that come back have the temperature in them, as the draws have.",
+            2,
+            "Return the very row that you gave to the generator, not the softmax at temperature 1.",
+            RowsOfTheDraw(
+                chains=(TEMPERED,),
+                ### BEGIN HIDDEN TESTS
+                hidden_chains=tempered_chains,
+                ### END HIDDEN TESTS
+            ),
         ),
         Property(
             "zero_is_argmax",
@@ -567,6 +624,7 @@ TASK_3_2 = Task(
             ARGMAX,
             SAMPLE_BAD,
             SAMPLE_BAD_HIDDEN,
+            SAMPLE_TWINS,
             "Keep the given checks, and take the rows of w1 by table_row: it refuses a row that is not finite.",
         ),
         Property(
@@ -603,6 +661,14 @@ RNN = (
                  [[0.0] * 6] * 5, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
 )  # fmt: skip
 ZEROS = [[0.0] * 3] * 3
+HALF = [[0.0] * 3, [0.0, LN3 / 2, LN3 / 2], [0.0] * 3]
+RNN_TWINS = (
+    step_example([1.25], [1.0], [2.0], [1.0], [1.0], HALF, [[2.0]]),
+    step_example([2.25], [1.0], [4.0], [1.0], [1.0], HALF, [[2.0]]),
+    step_example([0.75], [-1.0], [2.0], [-1.0], [1.0], HALF, [[2.0]]),
+    step_example([1.25], [3.0], [2.0], [1.0], [1.0], HALF, [[6.0]]),
+    step_example([1.0], [0.0], [2.0], [1.0], [1.0], ZEROS, [[2.0]]),
+)
 RNN_BAD = (
     Bad(call([1.0], [0.5, 0.5], [1.0], ZEROS, [[1.0]]), ("prev_embedding", "state"), None, "r is 1 and then 2"),
     Bad(call([1.0], [0.5], [NAN], ZEROS, [[1.0]]), "hidden", 0, "hidden[0] is NaN"),
@@ -618,7 +684,9 @@ RNN_BAD_HIDDEN = (
     Bad(call([1.0], [0.5], [1.0], [[0.0] * 3, [0.0, NAN, 0.0], [0.0] * 3], [[1.0]]), "w_joint", 1, "row 1 has a NaN"),
     Bad(call([1.0], [0.5], [1.0], ZEROS, [[1.0, INF]]), "w2", 0, "row 0 of w2 holds +inf"),
     Bad(call([1.0], [0.5], [1.0], [[0.0] * 3, [0.0] * 3, [0.0] * 2], [[1.0]]), "w_joint", 2, "row 2 is shorter"),
-    Bad(call([[1.0]], [0.5], [1.0], ZEROS, [[1.0]]), "state", None, "state is a matrix"),
+    Bad(call([1.0], [0.5], [0.0, INF, NAN], [[0.0] * 3] * 5, [[1.0]]), "hidden", 1, "hidden[1] is the first bad one"),
+    Bad(call([[1.0]], [0.5], [1.0], ZEROS, [[1.0]]), "state", None, "state is a matrix", wrong_nesting=True),
+    Bad(call([1.0], [0.5], [1.0], ZEROS, [1.0]), "w2", None, "w2 is no matrix", wrong_nesting=True),
 )
 
 
@@ -631,11 +699,12 @@ def step(rng: Rng, rank: int, size: int, vocabulary: int, scale: float = 1.0) ->
 def random_steps(rng: Rng) -> Iterator[Call]:
     for _ in range(30):
         yield step(rng, int(rng.integers(2, 5)), int(rng.integers(1, 6)), int(rng.integers(2, 7)))
+    yield call([1, 0], [0, 2], [1], np.ones((5, 6), dtype=int), [[1, 0], [2, 3]])
 
 
 def empty_candidates(rng: Rng) -> Iterator[Call]:
     """No candidate: all that is left of the new state is the old one, weighed by the gate."""
-    for made in random_steps(rng):
+    for made in itertools.islice(random_steps(rng), 30):
         state, _, _, w_joint, _ = made.args
         w_joint[:, state.size : 2 * state.size] = 0.0
         yield made
@@ -747,7 +816,7 @@ TASK_3_3 = Task(
                 ### END HIDDEN TESTS
             ),
         ),
-        *manners_of_parts(STEP, "two arrays of float64 numbers", RNN, RNN_BAD, RNN_BAD_HIDDEN),
+        *manners_of_parts(STEP, "two arrays of float64 numbers", RNN, RNN_BAD, RNN_BAD_HIDDEN, RNN_TWINS),
         Property(
             "large_step_in_time",
             "A step with r = 64, d = 512 and 2,000 tokens takes well under 2 s.",
@@ -776,6 +845,12 @@ def layout_example(ids: list[int], positions: list[int], *arguments: Any) -> Exa
 LAYOUTS = (
     layout_example([7, 99, 99, 99], [1, 2, 3], 7, 99, 3, "dflash"),
     layout_example([7, 99, 99], [0, 1, 2], 7, 99, 3, "dspark"),
+)
+LAYOUT_TWINS = (
+    layout_example([7, 99], [0, 1], 7, 99, 2, "dspark"),
+    layout_example([7, 99, 99], [1, 2], 7, 99, 2, "dflash"),
+    layout_example([8, 99], [0, 1], 8, 99, 2, "dspark"),
+    layout_example([7, 98], [0, 1], 7, 98, 2, "dspark"),
 )
 LAYOUT_BAD = (
     Bad(call(7, 99, 3, "eagle"), "layout", None, "there are two layouts, 'dflash' and 'dspark'"),
@@ -914,7 +989,7 @@ TASK_3_4 = Task(
                 ### END HIDDEN TESTS
             ),
         ),
-        *manners_of_parts(LAYOUT, "two lists of plain ints", LAYOUTS, LAYOUT_BAD, LAYOUT_BAD_HIDDEN),
+        *manners_of_parts(LAYOUT, "two lists of plain ints", LAYOUTS, LAYOUT_BAD, LAYOUT_BAD_HIDDEN, LAYOUT_TWINS),
         Property(
             "large_block_in_time",
             "A block of 64 takes well under 2 s.",

@@ -127,14 +127,14 @@ def chain_from_the_end(
 # --- Wrong: which rows are returned ------------------------------------------------------------------------
 
 
-@wrong(TASK, "rows_are_those_drawn_from", "The rows are the softmax of the base logits.")
+@wrong(TASK, "first_row_is_corrected", "The rows are the softmax of the base logits.")
 def rows_without_bias(base_logits: Any, anchor_token: int, w1: Any, w2: Any, rng: Any, temperature: float = 1.0) -> Any:
     return block(
         given(base_logits, anchor_token, w1, w2, temperature), rng, kept=lambda logits, bias, t, row: softmax(logits, t)
     )
 
 
-@wrong(TASK, "rows_are_those_drawn_from", "The rows are probabilities, so the temperature does not belong in them.")
+@wrong(TASK, "rows_have_the_temperature", "The rows are probabilities, so the temperature does not belong in them.")
 def rows_at_temperature_one(
     base_logits: Any, anchor_token: int, w1: Any, w2: Any, rng: Any, temperature: float = 1.0
 ) -> Any:
@@ -170,7 +170,7 @@ def one_hot_at_any_temperature(
     return tokens, np.eye(base.shape[1])[tokens]
 
 
-@wrong(TASK, "rows_are_those_drawn_from", "The verifier wants log-probabilities.")
+@wrong(TASK, "first_row_is_corrected", "The verifier wants log-probabilities.")
 def log_rows(base_logits: Any, anchor_token: int, w1: Any, w2: Any, rng: Any, temperature: float = 1.0) -> Any:
     tokens, rows = block(given(base_logits, anchor_token, w1, w2, temperature), rng)
     with np.errstate(divide="ignore"):
