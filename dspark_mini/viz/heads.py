@@ -59,7 +59,7 @@ def bias_tables(
         weight_matrix(f"tables[{label!r}]", table, rows, columns)
     names = _names("before", before, rows), _names("after", after, columns)
     largest = max(float(np.abs(table).max()) for table in values.values()) or 1.0
-    cell = min(0.62, 7.4 / (len(values) * (columns + 0.6)))  # inches
+    cell = min(0.5, 7.4 / (len(values) * (columns + 0.6)))  # inches
     letters = max(len(name) for name in names[1])
     figure = picture(len(values) * cell * (columns + 0.6) + 1.0, cell * rows + 0.6 + 0.075 * letters)
     for ax, (label, table) in zip(plot_axes(figure, len(values)), values.items()):

@@ -481,7 +481,7 @@ TASK_3_2 = Task(
     lesson=LESSON,
     module="dspark_mini.heads",
     function="sample_markov_block",
-    todo="draw each token from its own corrected row, and keep the row",
+    todo="draw each token, and keep its row",
     hints=(
         "Two things go from position to position: which token was drawn, and which rows have been used. The row that "
         "you return is the one that you gave to the generator, with the temperature in it.",
@@ -733,7 +733,7 @@ TASK_3_3 = Task(
     lesson=LESSON,
     module="dspark_mini.heads",
     function="rnn_head_step",
-    todo="one joint product, split into gate, candidate and output; then the new state and the bias",
+    todo="split one product, then state and bias",
     hints=(
         "Follow the numbers: 2r + d of them go in as one vector z, one product makes 3r of them, and these are three "
         "vectors of length r. The gate mixes old state and candidate; the output makes the bias and nothing else.",
@@ -899,7 +899,7 @@ TASK_3_4 = Task(
     lesson=LESSON,
     module="dspark_mini.heads",
     function="draft_inputs",
-    todo="put the anchor and the masks in, and say which input positions predict",
+    todo="say what goes in, and which rows predict",
     hints=(
         "Count the outputs first: γ predictions are wanted in either layout. In one of them the anchor's position is "
         "one of the γ, in the other it predicts nothing and an input more is needed.",
