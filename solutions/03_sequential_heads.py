@@ -27,7 +27,6 @@
 
 # %% role="setup"
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -120,7 +119,7 @@ check("3.1", low_rank_bias)
 # %% [markdown]
 # **Your function, drawn.** A table over six words holds three habits of different strength: “of course”, “no problem”, “thank you”.
 # Its best approximations of rank 1, 2 and 3 (by singular values) are kept as two thin matrices, and your function reads every row.
-# Each habit costs one unit of rank, and the strongest come first. r is the number of habits that the head can hold.
+# Each habit costs one unit of rank here, and the strongest come first: a head of rank r holds r of them.
 
 # %% role="picture"
 words = ["of", "course", "no", "problem", "thank", "you"]
@@ -166,8 +165,8 @@ print("Markov, in either:     course {:.2f}, the {:.2f}".format(*(of_row @ to_wo
 # $$q_k = \operatorname{softmax}\bigl((U_k + W_1[\text{previous}]\,W_2)\,/\,T\bigr),$$
 #
 # and the token drawn is the next previous. The function returns the tokens **and the rows qₖ they were drawn from**, because
-# the target accepts token x with probability min(1, p(x)/q(x)) (lesson 01), and that is lossless for one q only: the very one
-# that x was drawn from. At T = 0 each position takes its best token (the lowest id of equals). It was certain, so its row is **one-hot**.
+# the target accepts token x with probability min(1, p(x)/q(x)) (lesson 01), and that is lossless if q is the very row that x was
+# drawn from. At T = 0 each position takes its best token (the lowest id of equals). It was certain, so its row is **one-hot**.
 #
 # By hand, with U = [[0, 0], [0, 0]], anchor 0, W₁ = [[ln 4], [−ln 4]], W₂ = [[1, 0]], T = 1: behind token 0 the sums are [ln 4, 0], so
 # the row is [4/5, 1/5]; behind token 1 they are [−ln 4, 0], the row is [1/5, 4/5]. The block 0, 1 comes with probability 4/5 · 1/5.
@@ -387,8 +386,8 @@ viz.bias_tables(biases, before=[" ".join(prefix) for prefix in prefixes], after=
 #
 # * **DFlash**: the anchor and **γ masks** go in. Each mask position predicts the token that belongs in its place. The anchor's own row
 #   predicts nothing new.
-# * **DSpark**: the anchor and **γ − 1 masks** go in, and **all γ** positions predict, each the token that *follows* its place. Position k
-#   predicts xₖ, and its bias is conditioned on xₖ₋₁, so the chain needs no further row.
+# * **DSpark**: the anchor and **γ − 1 masks** go in, and **all γ** positions predict, each the token that *follows* its place: the
+#   anchor's row predicts x₁, the first mask's row x₂. The bias of xₖ is conditioned on xₖ₋₁, the token of that very place.
 #
 # By hand, anchor 7, mask 99, γ = 3: DFlash has the inputs [7, 99, 99, 99] and predictions at [1, 2, 3]; DSpark has [7, 99, 99] and [0, 1, 2].
 
@@ -486,7 +485,7 @@ for trained_for in ("dflash", "dspark"):
 #
 # ## Looking back
 #
-# * **What you saw.** A bias of rank r holds r habits and costs one lookup and one small product. Drawing along the chain keeps
+# * **What you saw.** A head of rank r holds r habits, and a bias costs one lookup and one small product. Drawing along the chain keeps
 #   modes apart that independent positions mix. The rows must come with the tokens; another row in the ratio shifts the output.
 # * **What the papers report.** The DSpark paper uses r = 256, and its sequential head adds 0.2–1.3 % to the latency of a round (draft
 #   lengths 4–16, batch 128). A DSpark drafter of two layers beats a DFlash drafter of five, and the gain over DFlash grows with the
