@@ -22,19 +22,24 @@ __all__ = [
     "check_same_length",
     "check_speeds",
     "confidence_rows",
+    "checked_logits",
     "drafter_mode",
     "logit_rows",
+    "lookup_table",
     "number",
     "numbers",
     "probability_row",
     "probability_rows",
     "speed_table",
+    "table_row",
     "token_id",
     "token_ids",
     "token_in",
     "tokens_in",
     "unit_number",
     "unit_numbers",
+    "weight_matrix",
+    "weight_vector",
     "whole_number",
     "whole_numbers",
 ]
@@ -122,6 +127,76 @@ def bias_row(name: str, token: int, row: ArrayLike | None, vocabulary: int) -> N
     if bias.shape != (vocabulary,):
         raise ValueError(f"{name} of token {token} has shape {bias.shape}, but the vocabulary needs ({vocabulary},).")
     return bias
+
+
+def checked_logits(name: str, rows: ArrayLike) -> NDArray[np.float64]:
+    """Return a matrix of logits as a float64 array (γ, V), checked for its shape and for its values.
+
+    Args:
+        name: the argument's name, for the message.
+        rows: (γ, V) logits; −inf marks a token that cannot be drafted.
+
+    Raises:
+        ValueError: what logit_rows refuses, or a row with NaN, +inf or only −inf.
+    """
+    logits = logit_rows(name, rows).astype(np.float64, copy=False)
+    for position, row in enumerate(logits):
+        if not (row.max() < np.inf and row.max() > -np.inf):  # NaN and +inf win, −inf wins where nothing is left
+            raise ValueError(f"{name} row {position} {_logit_fault(row)}.")
+    return logits
+
+
+def lookup_table(name: str, table: ArrayLike, rows: int | None = None) -> NDArray[np.float64]:
+    """Return a table with one row a token as a float64 array (V, r), checked for its shape only.
+
+    Args:
+        name: the argument's name, for the message.
+        table: (V, r) numbers. A row is looked at by table_row, once it is used.
+        rows: V, where it is known.
+
+    Raises:
+        ValueError: no rows, no columns, ragged rows, another number of rows, or something other than real numbers.
+    """
+    return _matrix(name, table, rows, None)
+
+
+def table_row(name: str, table: NDArray[np.float64], token: int) -> NDArray[np.float64]:
+    """Return the row (r,) of one token; a ValueError names the token if a number in it is not finite."""
+    row: NDArray[np.float64] = table[token]
+    if not np.isfinite(row).all():
+        raise ValueError(f"{name} row {token} {_finite_fault(row)}.")
+    return row
+
+
+def weight_matrix(
+    name: str, matrix: ArrayLike, rows: int | None = None, columns: int | None = None
+) -> NDArray[np.float64]:
+    """Return a matrix of finite numbers as a float64 array, checked for the sizes that are given.
+
+    Args:
+        name: the argument's name, for the message.
+        matrix: the numbers.
+        rows: how many rows it must have.
+        columns: how many columns it must have.
+
+    Raises:
+        ValueError: no rows, no columns, ragged rows, another size than given, or a row that holds NaN or ±inf.
+    """
+    weights = _matrix(name, matrix, rows, columns)
+    finite = np.isfinite(weights).all(axis=1)
+    if not finite.all():
+        position = int(finite.argmin())
+        raise ValueError(f"{name} row {position} {_finite_fault(weights[position])}.")
+    return weights
+
+
+def weight_vector(name: str, vector: ArrayLike, length: int | None = None) -> NDArray[np.float64]:
+    """Return a flat sequence of at least one finite number as a float64 array, of the length that is given."""
+    weights = numbers(name, vector)
+    if weights.size == 0 or weights.size != (length or weights.size):
+        wanted = "at least one number" if length is None else f"{length} numbers"
+        raise ValueError(f"{name} has {weights.size} entries, but it needs {wanted}.")
+    return weights
 
 
 def drafter_mode(name: str, mode: str) -> str:
@@ -344,6 +419,21 @@ def _row_fault(name: str, rows: Any) -> str:
         if values.ndim != 1:
             return f"{name}[{request}] must be a flat sequence of confidences, not an array of shape {values.shape}."
     return f"{name} must hold one flat sequence of confidences a request."
+def _matrix(name: str, matrix: ArrayLike, rows: int | None, columns: int | None) -> NDArray[np.float64]:
+    """Return a matrix as a float64 array, checked for the sizes that are given."""
+    array = _real_array(name, matrix, "row ").astype(np.float64, copy=False)
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(f"{name} must be a matrix with rows and columns, not an array of shape {array.shape}.")
+    for size, wanted, what in zip(array.shape, (rows, columns), ("rows", "columns")):
+        if wanted is not None and size != wanted:
+            raise ValueError(f"{name} has shape {array.shape}, but it needs {wanted} {what}.")
+    return array
+
+
+def _finite_fault(row: NDArray[np.float64]) -> str:
+    """Say which number of a row is not finite."""
+    bad = int((~np.isfinite(row)).argmax())
+    return f"holds {row[bad]} in column {bad}"
 
 
 def _real_array(name: str, value: ArrayLike, unit: str) -> NDArray[Any]:

@@ -5,12 +5,16 @@ from dspark_mini.viz.curves import acceptance_decay, confidence_budget
 from dspark_mini.viz.diagrams import who_depends_on_what
 from dspark_mini.viz.economics import gain_bars, speedup_map, time_line
 from dspark_mini.viz.lines import lines
+from dspark_mini.viz.heads import bias_tables, block_layouts, block_shares
 from dspark_mini.viz.mask import mask_picture
 from dspark_mini.viz.overview import readme_picture
 from dspark_mini.viz.schedule import verify_schedule
 
 __all__ = [
     "acceptance_decay",
+    "bias_tables",
+    "block_layouts",
+    "block_shares",
     "candidate_grid",
     "confidence_budget",
     "gain_bars",
