@@ -17,7 +17,7 @@ from dspark_mini.inputs import (
 
 
 def acceptance_target(q: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:
-    """Compute what each confidence should be: the chance that the draft at its position is accepted.
+    """Compute what each confidence should be: the chance that its draft is accepted.
 
     Position k gets 1 − ½‖q_k − p_k‖₁, the overlap of the draft's distribution with the target's. It
     equals Σ_x min(q_k(x), p_k(x)), the chance that verification accepts a token drawn from q_k.
