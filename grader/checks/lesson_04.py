@@ -399,7 +399,7 @@ TASK_4_3 = Task(
     todo="sort the samples into bins, then average the gaps of the bins by their share of samples",
     hints=(
         "Among the samples that were given about the same chance, that share should come true. Compare, bin by bin, "
-        "the mean of what was predicted with the mean of what happened, and let a bin count by how many samples it has.",
+        "the mean of what was predicted with the mean of what happened, and let a bin count by the samples it has.",
         "The number of a bin is ⌊p·n⌋, as an int, and n − 1 where p is 1. A loop over the bins with a mask will do, "
         "but skip the empty ones. Or note that share times gap is |Σ predicted − Σ observed| of a bin, divided by N.",
         "bins = the smaller of ⌊values · n_bins⌋ (as ints) and n_bins − 1                  → (N,)\n"
