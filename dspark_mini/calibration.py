@@ -44,9 +44,8 @@ def acceptance_target(q: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:
     if draft.size == 0:
         raise ValueError("q is empty: it needs at least one position.")
     ### BEGIN SOLUTION
-    distance = 0.5 * np.abs(draft - target).sum(axis=1)  # (γ,) total variation
-    chances: NDArray[np.float64] = np.clip(1.0 - distance, 0.0, 1.0)  # rounding may leave [0, 1]
-    return chances
+    distance: NDArray[np.float64] = 0.5 * np.abs(draft - target).sum(axis=1)  # (γ,)
+    return 1.0 - distance.clip(max=1.0)  # rounding must not make a chance negative
     ### END SOLUTION
 
 

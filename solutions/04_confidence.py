@@ -18,7 +18,7 @@
 # | | |
 # |---|---|
 # | **You build** | the label of the confidence head, prefix survival, the calibration error, sequential temperature scaling |
-# | **Difficulty** | ●●○○ — four tasks of one to eight lines |
+# | **Difficulty** | ●●○○ — four tasks of one to nine lines |
 # | **Time** | about 30 minutes |
 # | **You need** | Python, NumPy sums along an axis; no earlier lesson has to be solved |
 #
@@ -33,7 +33,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dspark_mini.inputs import (
-    check_same_shape, checked_logit_rows, numbers, probability_rows, unit_array, unit_numbers, whole_number,
+    check_same_shape, checked_logit_rows, numbers, probability_rows, unit_array, unit_numbers,
+    whole_number,
 )
 from grader import check
 
@@ -42,7 +43,8 @@ from grader import check
 #
 # Every draft token that the target looks at costs time, accepted or not. DSpark's drafter therefore returns one more
 # number for each position: the **confidence** c_k, the chance that token x_k is accepted, *given* that all tokens before it
-# were. It is a linear layer and a σ, on what is known before x_k is drawn: c_k = σ(wᵀ[h_k; W₁[x_{k−1}]]).
+# were. It is a linear layer and a σ, on what is known before x_k is drawn:
+# $c_k = \sigma(w^\top [h_k; W_1[x_{k-1}]])$.
 #
 # A confidence accepts nothing. It decides how much is sent to the target, and that decision weighs a chance against a
 # cost. So it is not enough that a higher number means a better token: .9 must mean nine out of ten. Small errors grow
@@ -52,7 +54,8 @@ from grader import check
 from dspark_mini import viz
 
 for chance in (0.9, 0.8, 0.7):
-    print(f"every token passes with {chance}: of 7 drafts {sum(chance**k for k in range(1, 8)):.1f} are accepted on average")
+    expected = sum(chance**k for k in range(1, 8))
+    print(f"every token passes with {chance}: of 7 drafts {expected:.1f} are accepted on average")
 
 # %% [markdown]
 # A head that says .9 where .7 is true promises twice as many tokens as it delivers.
@@ -69,14 +72,16 @@ for chance in (0.9, 0.8, 0.7):
 
 # %% role="show"
 q, p = np.array([0.2, 0.2, 0.6]), np.array([0.5, 0.3, 0.2])
-for token in range(3):
-    ratio = min(1.0, p[token] / q[token])
-    print(f"token {token}: drawn with {q[token]:.1f}, then accepted with {ratio:.3f}, together {q[token] * ratio:.1f}")
-print(f"sum {(q * np.minimum(1, p / q)).sum():.1f}, and 1 − ½‖q − p‖₁ = {1 - 0.5 * np.abs(q - p).sum():.1f}")
+for x in range(3):
+    ratio = min(1.0, p[x] / q[x])
+    print(f"token {x}: drawn with {q[x]}, accepted with {ratio:.3f}, together {q[x] * ratio:.1f}")
+distance = np.abs(q - p).sum()
+print(f"sum {(q * np.minimum(1, p / q)).sum():.1f}, and 1 − ½‖q − p‖₁ = {1 - 0.5 * distance:.1f}")
 
-many_q, many_p = np.random.default_rng(0).dirichlet(np.ones(50), size=(2, 1000))
-difference = (many_q * np.minimum(1, many_p / many_q)).sum(axis=1) - (1 - 0.5 * np.abs(many_q - many_p).sum(axis=1))
-print(f"1,000 random pairs of 50 tokens: largest difference {np.abs(difference).max():.0e}")
+many_q, many_p = np.random.default_rng(0).dirichlet(np.ones(50), size=(2, 1000))  # (1000, 50) each
+accepted_share = (many_q * np.minimum(1, many_p / many_q)).sum(axis=1)
+overlap = 1 - 0.5 * np.abs(many_q - many_p).sum(axis=1)
+print(f"1,000 random pairs: largest difference {np.abs(accepted_share - overlap).max():.0e}")
 
 # %% [markdown]
 # ## Task 4.1 · The label
@@ -86,7 +91,8 @@ print(f"1,000 random pairs of 50 tokens: largest difference {np.abs(difference).
 # result has γ numbers. The checks at the top are given; they leave two arrays, `draft` and `target`.
 #
 # By hand: q = (.2, .2, .6) and p = (.5, .3, .2) differ by .3, .1 and .4, together .8. Half of it is .4, so the label
-# is .6. Rounding can push a label past 0 or 1 by 10⁻¹⁶; the reference ends with `np.clip`, so that it stays a chance.
+# is .6. Rounding can push the distance of two rows without a common token a little past 1; the
+# reference caps it there, so that the label stays a chance.
 
 # %% task="4.1"
 def acceptance_target(q: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:
@@ -117,9 +123,8 @@ def acceptance_target(q: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:
     if draft.size == 0:
         raise ValueError("q is empty: it needs at least one position.")
     ### BEGIN SOLUTION
-    distance = 0.5 * np.abs(draft - target).sum(axis=1)  # (γ,) total variation
-    chances: NDArray[np.float64] = np.clip(1.0 - distance, 0.0, 1.0)  # rounding may leave [0, 1]
-    return chances
+    distance: NDArray[np.float64] = 0.5 * np.abs(draft - target).sum(axis=1)  # (γ,)
+    return 1.0 - distance.clip(max=1.0)  # rounding must not make a chance negative
     ### END SOLUTION
 
 # %% check="4.1"
@@ -139,7 +144,8 @@ viz.overlap_picture(draft_rows, target_rows, acceptance_target(draft_rows, targe
 #
 # A token behind a rejected one is thrown away, however good it is. The chance that the first j tokens *all* survive is
 # the product of conditional chances, a_j = c_1 · c_2 · … · c_j. This **prefix survival** never rises along the block, even
-# where the confidence does, and the expected number of accepted drafts is simply a_1 + … + a_γ.
+# where the confidence does. The accepted drafts of a round are as many as its surviving prefixes, so their expected number
+# is a_1 + … + a_γ.
 #
 # A server has many blocks at once, so the function takes (γ,) and (…, γ) alike: the block runs along the **last** axis.
 # By hand: [.5, .5, 1, .5] gives [.5, .25, .25, .125]. No confidences give an empty array.
@@ -174,7 +180,7 @@ check("4.2", prefix_survival)
 
 # %% role="picture"
 confidences = [0.95, 0.9, 0.85, 0.9, 0.8, 0.85, 0.9]
-viz.survival_bars(confidences, prefix_survival(confidences), title="Confident tokens, doubtful prefix")
+viz.survival_bars(confidences, prefix_survival(confidences), "Confident tokens, doubtful prefix")
 
 # %% [markdown]
 # ## Why may the gate not look at the token?
@@ -196,14 +202,17 @@ def emitted_law(gate):
     return law
 
 
-for name, gate in {"sends every draft": [1, 1, 1], "sends three in ten, whatever they are": [0.3, 0.3, 0.3],
-                   "sends token 0 and 1, holds 2 back": [1, 1, 0]}.items():
+gates = {"sends every draft": [1, 1, 1],
+         "sends three in ten, whatever they are": [0.3, 0.3, 0.3],
+         "sends tokens 0 and 1, holds 2 back": [1, 1, 0]}
+for name, gate in gates.items():
     law = emitted_law(gate)
-    print(f"{name:38} emits {law.round(3)}, total variation from p: {0.5 * np.abs(law - p).sum():.2f}")
+    variation = 0.5 * np.abs(law - p).sum()
+    print(f"{name:38} emits {law.round(3)}, total variation from p: {variation:.2f}")
 
 # %% [markdown]
-# A gate that does not know x may send as many drafts as it likes: what is emitted is p = (.5, .3, .2), exactly. The
-# gate that looks at x holds back the very token that would have been rejected, and so bends the output by .08. Its
+# A gate that does not know x may send as many drafts as it likes, and what it knows of the tokens before x only sets how
+# many: what is emitted is p = (.5, .3, .2), exactly. The gate that looks at x holds back the very token that would have been rejected, and so bends the output by .08. Its
 # acceptance rate is perfect, and its text is wrong.
 #
 # The same trap has a second door: c_{k+1} is computed from x_k. So whether x_k is sent may not depend on c_{k+1} either.
@@ -217,31 +226,33 @@ for name, gate in {"sends every draft": [1, 1, 1], "sends three in ten, whatever
 
 # %% role="show"
 def sigmoid(x):
-    return 0.5 + 0.5 * np.tanh(0.5 * x)                      # the same as 1 / (1 + e^−x), without overflow
+    return 0.5 + 0.5 * np.tanh(0.5 * x)            # the same as 1 / (1 + e^−x), without overflow
 
 
 rng = np.random.default_rng(4)
 rounds, block_size = 2000, 7
-too_sure = 1.5 + 0.3 * np.arange(block_size)                 # the stated shift, by position
+too_sure = 1.5 + 0.3 * np.arange(block_size)       # the stated shift, by position
 
 
 def serve():
-    truth = rng.normal(1.4, 1.3, size=(rounds, block_size))  # the logit of the true chance of every token
+    truth = rng.normal(1.4, 1.3, size=(rounds, block_size))  # logit of each token's true chance
     passed = rng.random(truth.shape) < sigmoid(truth)
-    return too_sure * truth, np.cumprod(passed, axis=1)      # what the head says; 1 where the whole prefix passed
+    return too_sure * truth, np.cumprod(passed, axis=1)      # logits; 1 where all so far passed
 
 
 (fit_logits, fit_accepted), (logits, accepted) = serve(), serve()
+promised = np.cumprod(sigmoid(logits), axis=1).mean(axis=0)
 print("position            ", *(f"{k:5d}" for k in range(1, block_size + 1)))
-print("promised survival   ", *(f"{a:5.2f}" for a in np.cumprod(sigmoid(logits), axis=1).mean(axis=0)))
+print("promised survival   ", *(f"{a:5.2f}" for a in promised))
 print("what happened       ", *(f"{a:5.2f}" for a in accepted.mean(axis=0)))
 
 # %% [markdown]
 # ## Task 4.3 · How far from the truth?
 #
-# Means can agree while every single promise is wrong. The **expected calibration error** (ECE) compares like with like: sort
-# the samples into n equal bins by what was predicted, and take in each bin the distance between the mean prediction and
-# the share that came true. Average these gaps, weighted by the share of samples in the bin.
+# Means can agree while every promise is wrong: .25 was promised and it happened, .75 was promised and it did not, and both
+# means are ½. The **expected calibration error** (ECE) compares like with like. Sort the samples into n equal bins by what
+# was predicted, and take in each bin the distance between the mean prediction and the share that came true. Average
+# these gaps, weighted by the share of samples in the bin.
 #
 # A sample p belongs to bin min(⌊p·n⌋, n − 1): an edge belongs to the bin above it, and p = 1 to the last one. By hand, with
 # two bins, predicted [.25, .75, .75, .75] and observed [0, 1, 1, 0]: the first bin has a quarter of the samples and a gap
@@ -288,15 +299,14 @@ def expected_calibration_error(predicted: ArrayLike, observed: ArrayLike, n_bins
 check("4.3", expected_calibration_error)
 
 # %% [markdown]
-# **The reliability diagram, with your error above it.** Each disc is a bin, its area the share of samples; on the dotted line
+# **The reliability diagram of a prefix of four, with your error above it.** Each disc is a bin, its area the share of samples; on the dotted line
 # every promise is kept. Beside the head stands one that knows the true chances: even its error is not 0, since 2,000
 # rounds are only a sample. Do not chase differences smaller than that.
 
 # %% role="picture"
-position = 4
-samples = {"the head": (np.cumprod(sigmoid(logits), axis=1)[:, position - 1], accepted[:, position - 1]),
-           "one that knows": (np.cumprod(sigmoid(logits / too_sure), axis=1)[:, position - 1], accepted[:, position - 1])}
-errors = {label: expected_calibration_error(predicted, observed) for label, (predicted, observed) in samples.items()}
+chances = {"the head": sigmoid(logits), "one that knows": sigmoid(logits / too_sure)}
+samples = {label: (c[:, :4].prod(axis=1), accepted[:, 3]) for label, c in chances.items()}
+errors = {label: expected_calibration_error(*sample) for label, sample in samples.items()}
 viz.reliability_diagram(samples, errors)
 
 # %% [markdown]
@@ -385,15 +395,16 @@ print("position            ", *(f"{k:5d}" for k in range(1, block_size + 1)))
 print("too sure by         ", *(f"{factor:5.2f}" for factor in too_sure))
 print("fitted temperature  ", *(f"{t:5.2f}" for t in temperatures))
 for label, chances in versions.items():
-    errors = [100 * expected_calibration_error(a, y) for a, y in zip(survivals[label].T, accepted.T)]
+    errors = [expected_calibration_error(a, y) for a, y in zip(survivals[label].T, accepted.T)]
     aucs = [auc(c[r], y[r] > 0) for c, r, y in zip(chances.T, reached.T, accepted.T)]
-    print(f"ECE in % {label:11}", *(f"{error:5.1f}" for error in errors))
+    print(f"ECE in % {label:11}", *(f"{100 * error:5.1f}" for error in errors))
     print(f"AUC {label:16}", *(f"{value:5.2f}" for value in aucs))
-viz.reliability_diagram({f"position 4, {label}": (a[:, 3], accepted[:, 3]) for label, a in survivals.items()})
+samples = {f"{label}, prefix of 4": (a[:, 3], accepted[:, 3]) for label, a in survivals.items()}
+viz.reliability_diagram(samples)
 
 # %% [markdown]
-# The first temperatures come close to the stated shift. Later ones scatter: few prefixes get so far, and there the
-# product hardly moves with T. The survival is right all the same.
+# The first temperatures come close to the stated shift. Later ones scatter: an eighth of the rounds gets to the end, so there
+# is little to tell one temperature from the next. The survival is right all the same. (A small disc is a bin of few samples.)
 #
 # ## What does calibration change?
 #
@@ -404,8 +415,8 @@ viz.reliability_diagram({f"position 4, {label}": (a[:, 3], accepted[:, 3]) for l
 
 # %% role="picture"
 def speed(survival):
-    lengths = np.arange(block_size + 1)
-    return (1 + np.concatenate([[0], np.cumsum(survival.mean(axis=0))])) / (1.2 + 0.15 * lengths)
+    drafts = np.concatenate([[0], np.cumsum(survival.mean(axis=0))])  # accepted, for ℓ = 0..γ
+    return (1 + drafts) / (1.2 + 0.15 * np.arange(block_size + 1))
 
 
 temperatures = fit_sequential_temperatures(fit_logits, fit_accepted, grid=np.arange(2, 41) / 8)
@@ -413,8 +424,9 @@ curves = {"raw head": speed(np.cumprod(sigmoid(fit_logits), axis=1)),
           "calibrated": speed(np.cumprod(sigmoid(fit_logits / temperatures), axis=1)),
           "fresh rounds": speed(accepted)}
 for label in ("raw head", "calibrated"):
-    length = int(curves[label].argmax())
-    print(f"{label:10} chooses ℓ = {length}, promises {curves[label][length]:.2f}, gets {curves['fresh rounds'][length]:.2f}")
+    best = int(curves[label].argmax())
+    promised, measured = curves[label][best], curves["fresh rounds"][best]
+    print(f"{label:10} chooses ℓ = {best}, promises {promised:.2f}, gets {measured:.2f}")
 viz.speed_by_length(curves, title="The raw head chooses too long a block")
 
 # %% [markdown]
@@ -424,26 +436,25 @@ viz.speed_by_length(curves, title="The raw head chooses too long a block")
 #
 # ## The threshold sweep
 #
-# With a true confidence, a threshold is a dial. Below, each round verifies the prefix that lesson 02's rule keeps: the first
-# confidence *below* the threshold ends it, and at least one token is always sent. The rule reads from the left, and
-# c_k does not know x_k, so the output stays exactly the target's.
+# With a true confidence, a threshold is a dial. Below, a round verifies all tokens up to the first whose confidence is
+# *below* the threshold (lesson 02's rule, without its least length of one: a round may send nothing). The rule reads from
+# the left, and c_k does not know x_k, so the output stays exactly the target's.
 
 # %% role="picture"
-from dspark_mini.confidence import choose_confident_prefix
-
 temperatures = fit_sequential_temperatures(fit_logits, fit_accepted, grid=np.arange(2, 41) / 8)
-thresholds, chances, prefixes = np.arange(0, 20) / 20, sigmoid(logits / temperatures), accepted.sum(axis=1)
-kept, lost = [], []
+chances, prefixes = sigmoid(logits / temperatures), accepted.sum(axis=1)  # (rounds, γ), (rounds,)
+thresholds, kept, lost = np.arange(0, 20) / 20, [], []
 for threshold in thresholds:
-    sent = np.array([choose_confident_prefix(row, threshold) for row in chances])
+    sent = np.cumprod(chances >= threshold, axis=1).sum(axis=1)  # (rounds,)
     kept.append(np.minimum(sent, prefixes).mean())
-    lost.append((sent - np.minimum(sent, prefixes)).mean())
+    lost.append(np.maximum(sent - prefixes, 0).mean())
 viz.threshold_sweep(thresholds, kept, lost)
 
 # %% [markdown]
-# At threshold 0 the whole block is verified, and most of what is rejected stands behind the first failure. Raising the
-# threshold first removes rejected tokens and hardly any accepted ones; towards 1 it removes good ones too. Where to stop is
-# a question of cost: on an idle machine a rejected token is almost free, on a full one it is not.
+# At threshold 0 the whole block is verified, and more than half of it is thrown away. Raising the threshold first removes
+# rejected tokens and hardly any accepted ones; towards 1 it removes good ones too, and the acceptance rate looks splendid
+# while almost nothing is drafted any more. Where to stop is a question of cost: on an idle machine a rejected token
+# is almost free, on a full one it is not.
 #
 # ## Looking back
 #
@@ -455,8 +466,8 @@ viz.threshold_sweep(thresholds, kept, lost)
 #   and from 67.6 to 92.0 % on code ([DSpark](https://arxiv.org/abs/2607.05147); the scaling is in Section 3.2.1).
 # * **What production engines got wrong here.** In one engine the confidence was applied *after* the target had verified the whole
 #   block: it could only shrink what was committed, and every threshold above 0 cost about 13 % more rounds
-#   ([SGLang pull request 30204](https://github.com/sgl-project/sglang/pull/30204)). In another the head was loaded and never used well: its only
-#   consumer computed the prefix length with the wrong algorithm
+#   ([SGLang pull request 30204](https://github.com/sgl-project/sglang/pull/30204)). In another the head was dead code: its only consumer
+#   computed the prefix length with the wrong algorithm
 #   ([TensorRT-LLM pull request 17056](https://github.com/NVIDIA/TensorRT-LLM/pull/17056)). A published evaluation measured the calibration of the prefix
 #   but had no step to mend it, and its raw confidences were found too sure
 #   ([DeepSpec pull request 63](https://github.com/deepseek-ai/DeepSpec/pull/63)). And a metrics library counted a confidence of exactly 1 in a bin of its

@@ -47,11 +47,9 @@ def survival_bars(confidences: ArrayLike, survival: ArrayLike, title: str | None
         xs, chances, color=ORANGE, marker="o", markersize=7, linewidth=2, zorder=3, clip_on=False, label="confidence"
     )
     for x, value in enumerate(bars, start=1):
-        inside = value > 0.14
-        color = "white" if inside else INK
-        write(
-            ax, x, value - 0.06 if inside else value + 0.05, f"{value:.2f}".removeprefix("0"), size=SMALL, color=color
-        )
+        inside = value > 0.12
+        y, color = (0.05, "white") if inside else (value + 0.05, INK)
+        write(ax, x, y, f"{value:.2f}".removeprefix("0"), size=SMALL, color=color)
     ax.set(xlim=(0.5, chances.size + 0.5), ylim=(0.0, 1.0))
     ax.set_xticks(xs, [subscript("x", int(k)) for k in xs])
     ax.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", ".25", ".5", ".75", "1"])
