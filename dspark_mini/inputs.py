@@ -23,6 +23,8 @@ __all__ = [
     "check_speeds",
     "confidence_rows",
     "checked_logits",
+    "check_same_shape",
+    "checked_logit_rows",
     "drafter_mode",
     "logit_rows",
     "lookup_table",
@@ -36,6 +38,7 @@ __all__ = [
     "token_ids",
     "token_in",
     "tokens_in",
+    "unit_array",
     "unit_number",
     "unit_numbers",
     "weight_matrix",
@@ -68,6 +71,24 @@ def logit_rows(name: str, rows: ArrayLike) -> NDArray[Any]:
         raise ValueError(f"{name} must be a matrix of shape (γ, V), not an array of shape {logits.shape}.")
     if 0 in logits.shape:
         raise ValueError(f"{name} is empty: its shape is {logits.shape}, and it needs at least one row and one token.")
+    return logits
+
+
+def checked_logit_rows(name: str, rows: ArrayLike) -> NDArray[np.float64]:
+    """Return a matrix of logits as a float64 array (n, m), every number of it checked.
+
+    Args:
+        name: the argument's name, for the message.
+        rows: (n, m) logits; −inf is legal, as long as it does not fill a row.
+
+    Raises:
+        ValueError: no rows or columns, ragged rows, or a row that holds NaN, +inf or nothing but −inf.
+    """
+    logits = logit_rows(name, rows).astype(np.float64, copy=False)
+    bad = (np.isnan(logits) | np.isposinf(logits)).any(axis=1) | np.isneginf(logits).all(axis=1)
+    if bad.any():
+        position = int(bad.argmax())
+        raise ValueError(f"{name} row {position} must hold finite numbers or -inf, not {logits[position].tolist()}.")
     return logits
 
 
@@ -211,6 +232,12 @@ def check_same_length(name: str, values: ArrayLike, other_name: str, other: Arra
     entries, other_entries = _entries(values), _entries(other)
     if len(entries) != len(other_entries):
         raise ValueError(f"{other_name} has {len(other_entries)} entries, but {name} has {len(entries)}.")
+
+
+def check_same_shape(name: str, values: NDArray[Any], other_name: str, other: NDArray[Any]) -> None:
+    """Raise a ValueError unless two arrays have the same shape."""
+    if values.shape != other.shape:
+        raise ValueError(f"{other_name} has shape {other.shape}, but {name} has shape {values.shape}.")
 
 
 def token_id(name: str, token: int) -> int:
@@ -372,6 +399,20 @@ def check_speeds(name: str, first: int, entries: ArrayLike) -> None:
     if bad.any():
         offset = int(bad.argmax())
         raise ValueError(f"{name}[{first + offset}] must be a finite number above 0, not {speeds[offset]}.")
+def unit_array(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return an array of numbers between 0 and 1, both included, of one axis or more; it may be empty.
+
+    The position in a message is the index along the first axis: an entry of a flat sequence, a row of a matrix.
+    """
+    array = _real_array(name, values, "row ").astype(np.float64, copy=False)
+    if array.ndim == 0:
+        raise ValueError(f"{name} must be a sequence of numbers, not {values!r}.")
+    outside = ~((array >= 0.0) & (array <= 1.0))  # written so that NaN is outside too
+    if outside.any():
+        position = int(np.argwhere(outside)[0, 0])
+        where = f"{name}[{position}]" if array.ndim == 1 else f"{name} row {position}"
+        raise ValueError(f"{where} must lie between 0 and 1, not {array[outside][0]}.")
+    return array
 
 
 def unit_number(name: str, value: float) -> float:

@@ -1,5 +1,6 @@
 """Pictures drawn from the learner's own results; each function returns a figure that a notebook shows by itself."""
 
+from dspark_mini.viz.calibration import overlap_picture, reliability_diagram
 from dspark_mini.viz.candidates import candidate_grid
 from dspark_mini.viz.curves import acceptance_decay, confidence_budget
 from dspark_mini.viz.diagrams import who_depends_on_what
@@ -9,6 +10,7 @@ from dspark_mini.viz.heads import bias_tables, block_layouts, block_shares
 from dspark_mini.viz.mask import mask_picture
 from dspark_mini.viz.overview import readme_picture
 from dspark_mini.viz.schedule import verify_schedule
+from dspark_mini.viz.thresholds import speed_by_length, survival_bars, threshold_sweep
 
 __all__ = [
     "acceptance_decay",
@@ -20,9 +22,14 @@ __all__ = [
     "gain_bars",
     "lines",
     "mask_picture",
+    "overlap_picture",
     "readme_picture",
     "speedup_map",
     "time_line",
     "verify_schedule",
+    "reliability_diagram",
+    "speed_by_length",
+    "survival_bars",
+    "threshold_sweep",
     "who_depends_on_what",
 ]

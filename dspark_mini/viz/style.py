@@ -39,9 +39,9 @@ def picture(width: float, height: float) -> Picture:
     return Picture(figsize=(width, height), dpi=DPI, facecolor="none", layout="constrained")
 
 
-def plot_axes(figure: Picture, columns: int = 1) -> list[Axes]:
-    """Add a row of axes that share their y axis, in the kit's greys, with only the left and lower lines drawn."""
-    row: list[Axes] = list(figure.subplots(1, columns, sharey=True, squeeze=False)[0])
+def plot_axes(figure: Picture, columns: int = 1, share_y: bool = True) -> list[Axes]:
+    """Add a row of axes, usually of one y axis, in the kit's greys, with only the left and lower lines drawn."""
+    row: list[Axes] = list(figure.subplots(1, columns, sharey=share_y, squeeze=False)[0])
     for ax in row:
         ax.set_facecolor("none")
         ax.grid(False)
