@@ -224,7 +224,7 @@ def verify_tree_sampling(
             rest = np.maximum(p - q, 0.0)
             p = rest / rest.sum() if rest.any() else p
             q[token] = 0.0
-            q /= max(q.sum(), np.finfo(float).tiny)  # nothing is left where q was sure of one token
+            q /= q.sum() or 1.0  # the sum is 0 where q was sure of this one token
     emitted.append(int(rng.choice(p.size, p=p / p.sum())))
     return {"path": path, "tokens": emitted}
     ### END SOLUTION
