@@ -111,7 +111,7 @@ def bounded_trees(rng: Rng) -> Iterator[Call]:
         for width in (1, 2, 20):
             yield random_tree(rng, rows, width, 40)
     for width in (1, 2, 3):
-        yield random_tree(rng, 5, width, int(rng.integers(0, 2)))
+        yield random_tree(rng, 5, width, width - 1)
 
 
 def tied_trees(rng: Rng) -> Iterator[Call]:
