@@ -128,7 +128,7 @@ def build_conditional_tree(
     token id, then the older parent.
 
     Args:
-        block_logits: (γ, V) base logits U, list or array; −inf marks a token that cannot be drafted.
+        block_logits: (γ, V) base logits U, list or array; −inf marks a token that is not drafted.
         anchor_token: x_0, the last committed token; it may lie outside the block's vocabulary.
         markov_bias: token → (V,) bias B[token]; a token without a row adds nothing, and only the
             rows that the tree meets are looked at.
@@ -146,7 +146,7 @@ def build_conditional_tree(
 
     Example:
         U = [[log 6, log 4], [0, 0]], anchor 9, B = {0: [log 3, 0]}, width 2, max_nodes 3
-        →  tokens [0, 0, 1], parents [-1, 0, -1], depths [1, 2, 1], log_probs [log .6, log .45, log .4]
+        →  tokens [0, 0, 1], parents [-1, 0, -1], depths [1, 2, 1], log_probs log of [.6, .45, .4]
 
     Source: DSpark (arXiv 2607.05147), the Markov head; SpecInfer (arXiv 2305.09781), token trees.
     """
@@ -156,6 +156,7 @@ def build_conditional_tree(
     width = min(whole_number("width", width, low=1), logits.shape[1])
     max_nodes = whole_number("max_nodes", max_nodes, low=0)
     tree: dict[str, list[Any]] = {"tokens": [], "parents": [], "depths": [], "log_probs": []}
+    frontier: list[tuple[float, int, int, int]] = []  # a heap: (−log-prob, token, parent, depth)
 
     def corrected(depth: int, token: int) -> NDArray[np.float64]:  # the logits below a node, (V,)
         bias = bias_row("markov_bias", token, biases.get(token), logits.shape[1])
@@ -164,7 +165,6 @@ def build_conditional_tree(
         return scores
 
     ### BEGIN SOLUTION
-    frontier: list[tuple[float, int, int, int]] = []  # (−log-probability, token, parent, depth)
     node, token, depth, total = -1, anchor, 0, 0.0  # the root
     while len(tree["tokens"]) < max_nodes:
         if depth < len(logits):
@@ -238,7 +238,8 @@ def tree_mask(parents: ArrayLike, context_length: int) -> NDArray[np.bool_]:
         ValueError: a parent that is neither −1 nor an earlier node, or a negative context_length.
 
     Example:
-        parents [-1, 0, -1], context_length 1  →  [[1, 1, 0, 0], [1, 1, 1, 0], [1, 0, 0, 1]] as booleans
+        parents [-1, 0, -1], context_length 1
+        →  [[1, 1, 0, 0], [1, 1, 1, 0], [1, 0, 0, 1]] as booleans
 
     Source: SpecInfer (arXiv 2305.09781): tree attention.
     """
@@ -301,34 +302,39 @@ for node in range(nodes):
 # node 2 it wants 8, and node 2 has no children. Path `[2]`, tokens `[6, 8]`. Siblings never hold the same token.
 
 # %% task="6.3"
-def verify_tree_greedy(tokens: ArrayLike, parents: ArrayLike, target_tokens: ArrayLike) -> dict[str, list[int]]:
-    """Walk from the root while some child is the token that the target wants, then emit one more token.
+def verify_tree_greedy(
+    tokens: ArrayLike,
+    parents: ArrayLike,
+    target_tokens: ArrayLike,
+) -> dict[str, list[int]]:
+    """Walk from the root while some child is the token that the target wants, then emit one more.
 
     Args:
         tokens: (n,) the nodes' tokens; siblings differ; no nodes are legal.
         parents: (n,) for each node an earlier one, or −1 for a child of the root.
-        target_tokens: (n + 1,) what the target says next: [0] behind the context, [i + 1] behind node i.
+        target_tokens: (n + 1,) what the target says: [0] behind the context, [i + 1] behind node i.
 
     Returns:
-        A dict of two lists of plain ints: path, the accepted nodes from the root down; tokens, their
-        tokens and the one that the target says behind the last of them.
+        A dict of two lists of plain ints: path, the accepted nodes from the root down; tokens,
+        their tokens and the one that the target says behind the last of them.
 
     Raises:
         ValueError: lists of lengths that do not fit, a token that is no token id, a parent that is
             neither −1 nor an earlier node, or siblings with the same token.
 
     Example:
-        tokens [5, 7, 6], parents [-1, 0, -1], target_tokens [6, 7, 1, 8]  →  path [2], tokens [6, 8]
+        tokens [5, 7, 6], parents [-1, 0, -1], target_tokens [6, 7, 1, 8]
+        →  path [2], tokens [6, 8]
 
     Source: SpecInfer (arXiv 2305.09781): token tree verification, greedy decoding.
     """
     nodes, above = tree_nodes("tokens", tokens, "parents", parents)  # (n,), (n,)
     targets = token_ids("target_tokens", target_tokens)  # (n + 1,)
     if len(targets) != len(nodes) + 1:
-        raise ValueError(f"target_tokens has {len(targets)} entries, not {len(nodes) + 1} for {len(nodes)} nodes.")
+        raise ValueError(f"target_tokens has {len(targets)} entries for {len(nodes)} nodes and the root.")
     ### BEGIN SOLUTION
     path, emitted, last = [], [targets[0]], -1
-    for node, (token, parent) in enumerate(zip(nodes, above)):  # parents stand before their children
+    for node, (token, parent) in enumerate(zip(nodes, above)):  # parents come first
         if parent == last and token == emitted[-1]:
             path.append(node)
             emitted.append(targets[node + 1])
@@ -403,15 +409,15 @@ def verify_tree_sampling(
     target_probs: ArrayLike,
     rng: np.random.Generator,
 ) -> dict[str, list[int]]:
-    """Accept a path of the tree, and one token more, so that what is emitted follows the target exactly.
+    """Accept a path of the tree, and one token more, so that the text follows the target exactly.
 
-    At a node, p and q are the target's and the drafter's row behind it, and its children are tried in
-    the order of their indices. A child x is accepted with probability min(1, p(x) / q(x)); the walk then
-    goes on at x with the rows behind x. After a rejection p becomes norm(max(p − q, 0)), and q
-    loses x and is normalised again. Where no child is left, a token is drawn from p.
+    At a node, p and q are the target's and the drafter's row behind it, and its children are tried
+    in the order of their indices. A child x is accepted with probability min(1, p(x) / q(x)); the
+    walk then goes on at x with the rows behind x. After a rejection p becomes norm(max(p − q, 0)),
+    and q loses x and is normalised again. Where no child is left, a token is drawn from p.
 
     Args:
-        tokens: (n,) the nodes' tokens; the children of a node were drawn from its row of draft_probs,
+        tokens: (n,) the nodes' tokens; a node's children were drawn from its row of draft_probs,
             one after the other in the order of their indices, without replacement.
         parents: (n,) for each node an earlier one, or −1 for a child of the root.
         draft_probs: (n + 1, V) the drafter's next-token rows: [0] at the root, [i + 1] at node i.
@@ -419,19 +425,19 @@ def verify_tree_sampling(
         rng: the only source of chance.
 
     Returns:
-        A dict of two lists of plain ints: path, the accepted nodes from the root down; tokens, their
-        tokens and the one that was drawn behind the last of them.
+        A dict of two lists of plain ints: path, the accepted nodes from the root down; tokens,
+        their tokens and the one that was drawn behind the last of them.
 
     Raises:
-        ValueError: shapes that do not fit, a row that is no distribution, a token outside the vocabulary
-            or of draft probability 0, a parent that is neither −1 nor an earlier node, or siblings with
-            the same token.
+        ValueError: shapes that do not fit, a row that is no distribution, a token outside the
+            vocabulary or of draft probability 0, a parent that is neither −1 nor an earlier node,
+            or siblings with the same token.
 
     Example:
-        tokens [0, 1], parents [-1, -1], draft_probs [[.5, .5]] * 3, target_probs [[0, 1], [1, 0], [1, 0]]
+        tokens [0, 1], parents [-1, -1], draft_probs 3 × [.5, .5], target_probs [0, 1], 2 × [1, 0]
         →  path [1], tokens [1, 0] for every rng: 0 is rejected, 1 is accepted, row [2] says 0
 
-    Source: SpecInfer (arXiv 2305.09781), Algorithm 2; Recursive Speculative Decoding (arXiv 2402.14160).
+    Source: SpecInfer (arXiv 2305.09781), Algorithm 2; without replacement: arXiv 2402.14160.
     """
     nodes, above = tree_nodes("tokens", tokens, "parents", parents)  # (n,), (n,)
     drafts = probability_rows("draft_probs", draft_probs)  # (n + 1, V)
@@ -439,22 +445,18 @@ def verify_tree_sampling(
     check_tree_rows(nodes, above, drafts, targets)
     ### BEGIN SOLUTION
     path: list[int] = []
-    emitted: list[int] = []
     last, p, q = -1, targets[0], drafts[0].copy()
-    for node, (token, parent) in enumerate(zip(nodes, above)):
-        if parent != last:
-            continue
-        if rng.random() * q[token] < p[token]:
+    for node, (token, parent) in enumerate(zip(nodes, above)):  # parents come first
+        if parent == last and rng.random() * q[token] < p[token]:
             path.append(node)
-            emitted.append(token)
             last, p, q = node, targets[node + 1], drafts[node + 1].copy()
-        else:
+        elif parent == last:
             rest = np.maximum(p - q, 0.0)
             p = rest / rest.sum() if rest.any() else p
             q[token] = 0.0
             q /= q.sum() or 1.0  # the sum is 0 where q was sure of this one token
-    emitted.append(int(rng.choice(p.size, p=p / p.sum())))
-    return {"path": path, "tokens": emitted}
+    final = int(rng.choice(p.size, p=p / p.sum()))
+    return {"path": path, "tokens": [*(nodes[i] for i in path), final]}
     ### END SOLUTION
 
 # %% check="6.4"

@@ -481,10 +481,10 @@ def list_and_min(block_logits: Any, anchor_token: int, markov_bias: Any, width: 
     at: tuple[int, int, int, float] = (anchor, -1, 0, 0.0)
     while len(nodes) < max_nodes:
         if at[2] < gamma:
-            probabilities = _log_softmax(corrected(at[2], at[0]))
-            for child in sorted(range(probabilities.size), key=lambda t: (-probabilities[t], t))[:width]:
-                if probabilities[child] > -math.inf:
-                    candidates.append((child, len(nodes) - 1, at[2] + 1, at[3] + float(probabilities[child])))
+            own = _log_softmax(corrected(at[2], at[0])).tolist()
+            for child in sorted(range(len(own)), key=own.__getitem__, reverse=True)[:width]:
+                if own[child] > -math.inf:
+                    candidates.append((child, len(nodes) - 1, at[2] + 1, at[3] + own[child]))
         if not candidates:
             break
         at = min(candidates, key=lambda c: (-c[3], c[0], c[1]))
