@@ -25,6 +25,7 @@ __all__ = [
     "checked_logits",
     "check_same_shape",
     "checked_logit_rows",
+    "check_tree_rows",
     "drafter_mode",
     "logit_rows",
     "lookup_table",
@@ -39,6 +40,8 @@ __all__ = [
     "token_in",
     "tokens_in",
     "unit_array",
+    "tree_nodes",
+    "tree_parents",
     "unit_number",
     "unit_numbers",
     "weight_matrix",
@@ -413,6 +416,53 @@ def unit_array(name: str, values: ArrayLike) -> NDArray[np.float64]:
         where = f"{name}[{position}]" if array.ndim == 1 else f"{name} row {position}"
         raise ValueError(f"{where} must lie between 0 and 1, not {array[outside][0]}.")
     return array
+def tree_parents(name: str, parents: ArrayLike) -> list[int]:
+    """Return the parents of a tree's nodes as plain ints: −1 for a child of the root, else an earlier node."""
+    numbers = whole_numbers(name, parents, low=-1)
+    for node, parent in enumerate(numbers):
+        if parent >= node:
+            raise ValueError(f"{name}[{node}] must be -1 (the root) or an earlier node, not {parent}.")
+    return numbers
+
+
+def tree_nodes(
+    tokens_name: str, tokens: ArrayLike, parents_name: str, parents: ArrayLike
+) -> tuple[list[int], list[int]]:
+    """Return the tokens and the parents of a tree's nodes as plain ints; siblings must differ in their tokens."""
+    nodes, above = token_ids(tokens_name, tokens), tree_parents(parents_name, parents)
+    check_same_length(tokens_name, nodes, parents_name, above)
+    seen: dict[tuple[int, int], int] = {}
+    for node, key in enumerate(zip(above, nodes)):
+        if key in seen:
+            raise ValueError(f"{tokens_name}[{node}] is {key[1]}, the same as that of its sibling, node {seen[key]}.")
+        seen[key] = node
+    return nodes, above
+
+
+def check_tree_rows(
+    tokens: list[int], parents: list[int], draft_probs: NDArray[np.float64], target_probs: NDArray[np.float64]
+) -> None:
+    """Raise a ValueError unless two matrices of rows fit a tree: row 0 follows the context, row i + 1 node i.
+
+    Args:
+        tokens: (n,) the nodes' tokens.
+        parents: (n,) the nodes' parents, −1 for a child of the root.
+        draft_probs: (n + 1, V) the rows that children were drawn from.
+        target_probs: (n + 1, V) the target's rows.
+
+    Raises:
+        ValueError: another number of rows than n + 1, another vocabulary in target_probs than in draft_probs, a
+            token outside the vocabulary, or one that its draft row could never have brought forth.
+    """
+    for name, rows in (("draft_probs", draft_probs), ("target_probs", target_probs)):
+        if len(rows) != len(tokens) + 1:
+            raise ValueError(f"{name} has {len(rows)} rows, but {len(tokens)} nodes need {len(tokens) + 1}.")
+    vocabulary = draft_probs.shape[1]
+    if target_probs.shape[1] != vocabulary:
+        raise ValueError(f"target_probs has {target_probs.shape[1]} columns, but draft_probs has {vocabulary}.")
+    for node, (token, parent) in enumerate(zip(tokens_in("tokens", tokens, vocabulary), parents)):
+        if draft_probs[parent + 1, token] == 0.0:
+            raise ValueError(f"tokens[{node}] is {token}, which draft_probs row {parent + 1} gives probability 0.")
 
 
 def unit_number(name: str, value: float) -> float:

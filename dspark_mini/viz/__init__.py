@@ -11,6 +11,7 @@ from dspark_mini.viz.mask import mask_picture
 from dspark_mini.viz.overview import readme_picture
 from dspark_mini.viz.schedule import verify_schedule
 from dspark_mini.viz.thresholds import speed_by_length, survival_bars, threshold_sweep
+from dspark_mini.viz.trees import draft_tree, emitted_laws, tokens_per_round, tree_mask_picture
 
 __all__ = [
     "acceptance_decay",
@@ -21,6 +22,8 @@ __all__ = [
     "confidence_budget",
     "gain_bars",
     "lines",
+    "draft_tree",
+    "emitted_laws",
     "mask_picture",
     "overlap_picture",
     "readme_picture",
@@ -31,5 +34,7 @@ __all__ = [
     "speed_by_length",
     "survival_bars",
     "threshold_sweep",
+    "tokens_per_round",
+    "tree_mask_picture",
     "who_depends_on_what",
 ]
