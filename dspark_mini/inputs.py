@@ -20,12 +20,12 @@ __all__ = [
     "bias_row",
     "check_best",
     "check_same_length",
-    "check_speeds",
-    "confidence_rows",
-    "checked_logits",
     "check_same_shape",
-    "checked_logit_rows",
+    "check_speeds",
     "check_tree_rows",
+    "checked_logit_rows",
+    "checked_logits",
+    "confidence_rows",
     "drafter_mode",
     "logit_rows",
     "lookup_table",
@@ -39,9 +39,9 @@ __all__ = [
     "token_ids",
     "token_in",
     "tokens_in",
-    "unit_array",
     "tree_nodes",
     "tree_parents",
+    "unit_array",
     "unit_number",
     "unit_numbers",
     "weight_matrix",
@@ -402,6 +402,8 @@ def check_speeds(name: str, first: int, entries: ArrayLike) -> None:
     if bad.any():
         offset = int(bad.argmax())
         raise ValueError(f"{name}[{first + offset}] must be a finite number above 0, not {speeds[offset]}.")
+
+
 def unit_array(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """Return an array of numbers between 0 and 1, both included, of one axis or more; it may be empty.
 
@@ -416,6 +418,8 @@ def unit_array(name: str, values: ArrayLike) -> NDArray[np.float64]:
         where = f"{name}[{position}]" if array.ndim == 1 else f"{name} row {position}"
         raise ValueError(f"{where} must lie between 0 and 1, not {array[outside][0]}.")
     return array
+
+
 def tree_parents(name: str, parents: ArrayLike) -> list[int]:
     """Return the parents of a tree's nodes as plain ints: −1 for a child of the root, else an earlier node."""
     numbers = whole_numbers(name, parents, low=-1)
@@ -510,6 +514,8 @@ def _row_fault(name: str, rows: Any) -> str:
         if values.ndim != 1:
             return f"{name}[{request}] must be a flat sequence of confidences, not an array of shape {values.shape}."
     return f"{name} must hold one flat sequence of confidences a request."
+
+
 def _matrix(name: str, matrix: ArrayLike, rows: int | None, columns: int | None) -> NDArray[np.float64]:
     """Return a matrix as a float64 array, checked for the sizes that are given."""
     array = _real_array(name, matrix, "row ").astype(np.float64, copy=False)

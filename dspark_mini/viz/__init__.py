@@ -5,8 +5,8 @@ from dspark_mini.viz.candidates import candidate_grid
 from dspark_mini.viz.curves import acceptance_decay, confidence_budget
 from dspark_mini.viz.diagrams import who_depends_on_what
 from dspark_mini.viz.economics import gain_bars, speedup_map, time_line
-from dspark_mini.viz.lines import lines
 from dspark_mini.viz.heads import bias_tables, block_layouts, block_shares
+from dspark_mini.viz.lines import lines
 from dspark_mini.viz.mask import mask_picture
 from dspark_mini.viz.overview import readme_picture
 from dspark_mini.viz.schedule import verify_schedule
@@ -20,21 +20,21 @@ __all__ = [
     "block_shares",
     "candidate_grid",
     "confidence_budget",
-    "gain_bars",
-    "lines",
     "draft_tree",
     "emitted_laws",
+    "gain_bars",
+    "lines",
     "mask_picture",
     "overlap_picture",
     "readme_picture",
-    "speedup_map",
-    "time_line",
-    "verify_schedule",
     "reliability_diagram",
     "speed_by_length",
+    "speedup_map",
     "survival_bars",
     "threshold_sweep",
+    "time_line",
     "tokens_per_round",
     "tree_mask_picture",
+    "verify_schedule",
     "who_depends_on_what",
 ]

@@ -320,7 +320,7 @@ TASK_5_1 = Task(
                 ### END HIDDEN TESTS
             ),
         ),
-        *manners("plain ints in a list", SCHEDULE, SCHEDULE_BAD, SCHEDULE_BAD_HIDDEN, CHECKS_HINT),
+        *manners("plain ints in a list", SCHEDULE, SCHEDULE_BAD, SCHEDULE_BAD_HIDDEN, bad_hint=CHECKS_HINT),
         Property(
             "many_tokens_in_time",
             "64 requests of 64 tokens take well under 2 s.",
@@ -676,7 +676,7 @@ TASK_5_3 = Task(
                 ### END HIDDEN TESTS
             ),
         ),
-        *manners("one plain int", LAGGED, LAGGED_BAD, LAGGED_BAD_HIDDEN, CHECKS_HINT),
+        *manners("one plain int", LAGGED, LAGGED_BAD, LAGGED_BAD_HIDDEN, bad_hint=CHECKS_HINT),
         Property(
             "many_tokens_in_time",
             "64 requests of 64 tokens take well under 2 s.",
