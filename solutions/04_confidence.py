@@ -27,8 +27,6 @@
 # and type `dspark-mini hint 4.1`.
 
 # %% role="setup"
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
