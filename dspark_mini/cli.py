@@ -158,6 +158,8 @@ def bundle(
     target: Annotated[Path, typer.Argument(help="The zip file to write.")] = Path("dspark-mini-lessons.zip"),
 ) -> None:
     """Write the learner's zip: lessons and kit, without solutions and hidden tests."""
+    if not target.parent.is_dir():
+        raise UserError(f"The bundle cannot be written to {target}, because there is no folder {target.parent}.")
     _grader("bundle").bundle.write_bundle(target)
     out.print(f"{target} is ready to be handed out.", soft_wrap=True)
 
@@ -227,6 +229,8 @@ def _grade_with_progress(sources: list[Any], jobs: int) -> list[Any]:
 
 def _result_table(results: list[Any]) -> Table:
     table = Table("submission", "lesson", "score", "status", "first to mend", box=None, pad_edge=False)
+    for column in table.columns:
+        column.overflow = "fold"
     for result in results:
         failed = next((r for r in result.reports if not r.passed and r.status != "missing"), None)
         first = f"{failed.task} {failed.first_failure.name}" if failed else ""

@@ -25,7 +25,8 @@ def dflash_parallel_candidates(block_logits: ArrayLike) -> list[int]:
         γ token ids, plain ints.
 
     Raises:
-        ValueError: an empty block or vocabulary, ragged rows, or a row with NaN, +inf or only −inf.
+        ValueError: an empty block or vocabulary, ragged rows, or a row with NaN, +inf or only −inf; the
+            message names block_logits and the row.
 
     Example:
         [[.1, .8, .1], [.6, .2, .2], [.1, .2, .7]]  →  [1, 0, 2]

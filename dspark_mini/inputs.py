@@ -61,8 +61,8 @@ def logit_rows(name: str, rows: ArrayLike) -> NDArray[Any]:
         rows: (γ, V) logits; −inf marks a token that cannot be drafted.
 
     Returns:
-        The same numbers as an array (γ, V) of real dtype; no copy is made of an array. Their values are checked
-        by check_best, once the best of each row is known.
+        The same numbers as an array (γ, V) of floats; no copy is made of an array of floats. Their values are
+        checked by check_best, once the best of each row is known.
 
     Raises:
         ValueError: no rows, no tokens, ragged rows, or something other than real numbers.
@@ -74,7 +74,7 @@ def logit_rows(name: str, rows: ArrayLike) -> NDArray[Any]:
         raise ValueError(f"{name} must be a matrix of shape (γ, V), not an array of shape {logits.shape}.")
     if 0 in logits.shape:
         raise ValueError(f"{name} is empty: its shape is {logits.shape}, and it needs at least one row and one token.")
-    return logits
+    return logits if logits.dtype.kind == "f" else logits.astype(np.float64)
 
 
 def checked_logit_rows(name: str, rows: ArrayLike) -> NDArray[np.float64]:
@@ -111,6 +111,8 @@ def check_best(
     Raises:
         ValueError: the row or the bias holds NaN, +inf or nothing but −inf, or together they leave no token.
     """
+    if isinstance(best, (int, np.integer)) or not isinstance(block_logits, tuple):
+        raise TypeError("check_best takes the winning logit, row[best], not its index, and block_logits=(k, row).")
     if np.isfinite(best):
         return
     position, row = block_logits

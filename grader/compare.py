@@ -39,19 +39,19 @@ def type_fault(expected: Any, got: Any, where: str = "the result") -> str | None
     """
     if isinstance(expected, np.ndarray):
         if not isinstance(got, np.ndarray):
-            return f"{where} is a {_name(got)}, not an array"
+            return f"{where} is of type {_name(got)}, not an array"
         return None if got.dtype == expected.dtype else f"{where} has dtype {got.dtype}, not {expected.dtype}"
     if isinstance(expected, dict):
         if type(got) is not dict:
-            return f"{where} is a {_name(got)}, not a dict"
+            return f"{where} is of type {_name(got)}, not dict"
         return _first(type_fault(expected[key], got[key], f"{where}[{key!r}]") for key in expected if key in got)
     if isinstance(expected, (list, tuple)):
         allowed = (list,) if isinstance(expected, list) else (list, tuple)
         if type(got) not in allowed:
-            return f"{where} is a {_name(got)}, not a {type(expected).__name__}"
+            return f"{where} is of type {_name(got)}, not {type(expected).__name__}"
         return _first(type_fault(e, g, f"{where}[{i}]") for i, (e, g) in enumerate(zip(expected, got)))
     allowed_scalars: tuple[type, ...] = (float, np.float64, int) if isinstance(expected, float) else (type(expected),)
-    return None if type(got) in allowed_scalars else f"{where} is a {_name(got)}, not a {type(expected).__name__}"
+    return None if type(got) in allowed_scalars else f"{where} is of type {_name(got)}, not {type(expected).__name__}"
 
 
 def shown(value: Any, width: int = 160) -> str:

@@ -61,7 +61,11 @@ def grade(source: Source, library: Path) -> Result:
         lesson = source.path.stem if source.path.stem in lessons() else None
         most = sum(task.max_points for task in tasks_of(lesson)) if lesson else 0
         return Result(source.name, lesson, UNREADABLE, (), most, str(error))
-    child = Child(library, submission.pieces)
+    try:
+        child = Child(library, submission.pieces)
+    except RuntimeError as error:
+        failed = tuple(task.failed(ERROR, str(error)) for task in submission.tasks)
+        return Result(source.name, submission.lesson, ERROR, failed, sum(r.max_points for r in failed))
     try:
         reports = tuple(_report(task, submission, child) for task in submission.tasks)
     finally:

@@ -102,9 +102,13 @@ class Judge(Protocol):
 def told(outcome: Outcome) -> str:
     """Write an outcome down: the value, or the exception with its line and message."""
     if outcome.error is None:
-        return shown(outcome.value)
-    line = f" in line {outcome.line} of your code" if outcome.line else ""
-    return f"{outcome.error}{line}" + (f": {shown(outcome.message)[1:-1]}" if outcome.message else "")
+        return "nothing (None): is there a return?" if outcome.value is None else shown(outcome.value)
+    return where(outcome) + (f": {shown(outcome.message)[1:-1]}" if outcome.message else "")
+
+
+def where(outcome: Outcome) -> str:
+    """Name an exception by its type and its line, which tells nothing of the input."""
+    return f"{outcome.error}" + (f" in line {outcome.line} of your code" if outcome.line else "")
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,7 @@ class Values:
         for call, outcome in zip(calls, session.outcomes(calls)):
             expected = session.expected(call)
             if not _is_right(outcome, expected) and (self.one_form or _wrong(session, call, expected) is not None):
-                return HIDDEN
+                return HIDDEN if outcome.error is None else (("got", where(outcome)),)
         return None
 
 

@@ -22,9 +22,14 @@ class PropertyResult:
     skipped: bool = False  # not looked at, because something before it did not hold
 
     @property
+    def shows_input(self) -> bool:
+        """Whether the evidence is of a visible example, with its input."""
+        return any(label == "input" for label, _ in self.evidence)
+
+    @property
     def message(self) -> str:
         """The property as a sentence, with the evidence where it may be shown."""
-        return " ".join([self.says, *(f"{label.capitalize()}: {text}." for label, text in self.evidence)])
+        return " ".join([self.says, *(f"{label.capitalize()}: {text.rstrip('.')}." for label, text in self.evidence)])
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,9 @@ class Report:
     @property
     def first_failure(self) -> PropertyResult | None:
         """The property to look at next, or None where all of them hold."""
-        return next((result for result in self.properties if not result.passed), None)
+        failures = [result for result in self.properties if not result.passed]
+        seen = (result for result in failures if result.shows_input and not result.skipped)
+        return next(seen, failures[0] if failures else None)  # one that can be looked at teaches more
 
     def headline(self) -> str:
         """One line: the task, and how many properties and points it has."""
@@ -76,7 +83,8 @@ class Report:
         others = [r.name for r in self.properties if not (r.passed or r.skipped or r is failure)]
         return [
             ("property", f"{failure.name}: {failure.says}"),
-            *(failure.evidence or (("found by", "a hidden case"),)),
+            *(() if failure.shows_input or failure.skipped else (("found by", "a hidden case"),)),
+            *failure.evidence,
             ("hint", failure.hint),
             *([("also open", ", ".join(others))] if others else []),
         ]

@@ -155,7 +155,8 @@ def manners(
             "plain_types",
             f"The result is made of {result}.",
             1,
-            "NumPy hands out np.int64 and np.bool_; int(x), bool(x) and .tolist() make them plain.",
+            "Where numbers or a list are asked for, int(x), float(x) and .tolist() make NumPy's plain; where an array "
+            "is asked for, return a NumPy array of the right dtype.",
             PlainTypes(examples),
         ),
         Property(
@@ -185,7 +186,8 @@ def manners(
             "error_names_offender",
             "The error names the argument and the 0-based position of the first offender.",
             1,
-            "The sentence holds the argument's name and the index, as in 'confidences[2] must lie …'.",
+            "Write the argument's name and the index of the first offender into the message; a bad bias row goes by "
+            "its token.",
             Raises(bad, hidden_bad, sentences=True),
             after_values=True,
         ),

@@ -24,7 +24,7 @@
 #
 # Run the cells from top to bottom (Shift+Enter). Each task has a cell with a `TODO` and, below it, a cell that
 # checks your function: it names the first property that fails, on a small input, with a hint. Stuck? Open a terminal
-# and type `dspark-mini hint 2.1`.
+# and type `dspark-mini hint 2.1`. `dspark-mini check` looks at all tasks of the **saved** notebook (Ctrl+S).
 
 # %% role="setup"
 import math
@@ -48,8 +48,8 @@ from grader import check
 # An autoregressive drafter (EAGLE-3, say) runs once a token: its `T_draft` grows with γ, and long blocks eat up what they gain.
 #
 # DFlash runs **once** for the whole block. It reads the anchor x₀ (the last committed token) and γ masks, and each mask
-# position returns its own logits. DSpark does the same, then adds a very light chain: the logits of position k are
-# corrected by a bias that depends on the one token chosen before it.
+# position returns its own logits. DSpark reads the anchor and γ − 1 masks, all γ positions return logits, and a very
+# light chain follows: the logits of position k are corrected by a bias that depends on the one token chosen before it.
 
 # %% role="show"
 from dspark_mini import viz
@@ -104,7 +104,8 @@ def dflash_parallel_candidates(block_logits: ArrayLike) -> list[int]:
         γ token ids, plain ints.
 
     Raises:
-        ValueError: an empty block or vocabulary, ragged rows, or a row with NaN, +inf or only −inf.
+        ValueError: an empty block or vocabulary, ragged rows, or a row with NaN, +inf or only −inf; the
+            message names block_logits and the row.
 
     Example:
         [[.1, .8, .1], [.6, .2, .2], [.1, .2, .7]]  →  [1, 0, 2]
@@ -334,7 +335,8 @@ build_draft_record("dspark", candidates=[0, 1], confidences=[0.9, 0.7], threshol
 # yet when the block is drafted, (b) their own block in **both** directions, since it is drafted at once, and
 # (c) nothing of any other block.
 #
-# Columns: first the context, then the blocks in the order given; anchors may come in any order and may repeat. By hand:
+# Columns: first the context, then the blocks in the order given; anchors may come in any order and may repeat, and one at
+# `context_length` sees the whole context. By hand:
 # context of 2, one block of 2 anchored at 1: both rows are `[True, False | True, True]`.
 
 # %% task="2.4"
@@ -442,23 +444,14 @@ def toy_target():
     return table / table.sum(axis=1, keepdims=True)
 
 
-class AfterPrevious:
-    """The bias of one position: log P(x_k | x_{k−1}) − U_k, for any previous token."""
-
-    def __init__(self, table, base):
-        self.table, self.base = table, base
-
-    def get(self, token):
-        return np.log(self.table[token]) - self.base
-
-
 def draft(mode, table, anchor):
     base = np.log([np.linalg.matrix_power(table, k)[anchor] for k in range(1, block_size + 1)])  # (γ, V)
     if mode == "DFlash":
         return dflash_parallel_candidates(base)
     tokens = [anchor]
     for row in base:                                         # one by one: this bias depends on k
-        tokens += dspark_markov_candidates([row], tokens[-1], AfterPrevious(table, row))
+        bias = {tokens[-1]: np.log(table[tokens[-1]]) - row}
+        tokens += dspark_markov_candidates([row], tokens[-1], bias)
     return tokens[1:]
 
 

@@ -12,7 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike, NDArray
 
-from dspark_mini.inputs import logit_rows, token_id, whole_numbers
+from dspark_mini.inputs import check_best, logit_rows, token_id, whole_numbers
 from dspark_mini.viz.style import (
     INK,
     NORMAL,
@@ -89,6 +89,8 @@ def _panels(block_logits: ArrayLike | Mapping[str, ArrayLike], chains: Mapping[s
                 raise ValueError(f"block_logits has no entry {label!r}, but chains has one.")
             source = block_logits[label]
         logits = logit_rows("block_logits", source).astype(np.float64)  # (γ, V)
+        for k, row in enumerate(logits):
+            check_best(row[row.argmax()], block_logits=(k, row))
         weights = np.exp(logits - logits.max(axis=1, keepdims=True))
         chosen = whole_numbers(f"chains[{label!r}]", tokens, low=0, high=logits.shape[1] - 1)
         if len(chosen) != len(logits):

@@ -115,7 +115,7 @@ TASK_2_1 = Task(
             3,
             "Take the argmax along the vocabulary (axis 1), not along the block and not over the whole matrix.",
             Values(
-                examples=PARALLEL[:1],
+                examples=(Example(call([[0.125, 0.875, 0.0], [0.25, 0.25, 0.5]]), [1, 2]), PARALLEL[0]),
                 ### BEGIN HIDDEN TESTS
                 hidden=plain_blocks,
                 ### END HIDDEN TESTS
@@ -278,6 +278,7 @@ def missing_rows(rng: Rng) -> Iterator[Call]:
         yield call(block, vocabulary + 5, rows)
     yield call([[0.5, 0.75], [0.25, 0.5]], 0, {5: [NAN], 9: [INF, NAN, 0.5], -1: []})
     yield call([[0.5, 0.75], [0.25, 0.5]], 0, {})
+    yield call([[0.0, 1.0]], 9, {1: [5.0]})
 
 
 def tied_chains(rng: Rng) -> Iterator[Call]:

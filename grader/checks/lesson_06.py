@@ -309,7 +309,7 @@ TASK_6_1 = Task(
             TREE,
             TREE_BAD,
             TREE_BAD_HIDDEN,
-            bad_hint="Keep the given checks, and take every row of scores from corrected, which looks at what it adds up.",
+            bad_hint="Keep the given checks, and take each row of scores from corrected, which checks what it adds.",
         ),
         Property(
             "large_tree_in_time",

@@ -76,8 +76,11 @@ def test_a_higher_confidence_never_shortens_the_prefix(
     confidences: list[float], threshold: float, limits: tuple[int, int], data: st.DataObject
 ) -> None:
     k = data.draw(st.integers(0, len(confidences) - 1))
-    raised = [*confidences[:k], data.draw(st.sampled_from([c / 8 for c in range(9) if c / 8 >= confidences[k]])),
-              *confidences[k + 1:]]
+    raised = [
+        *confidences[:k],
+        data.draw(st.sampled_from([c / 8 for c in range(9) if c / 8 >= confidences[k]])),
+        *confidences[k + 1 :],
+    ]
     before = choose_confident_prefix(confidences, threshold, *limits)
     assert choose_confident_prefix(raised, threshold, *limits) >= before
 
@@ -141,40 +144,43 @@ def test_the_confidences_are_left_as_they_were(confidences: list[float], thresho
     assert confidences == before and array.tolist() == before
 
 
-@pytest.mark.parametrize(("arguments", "where"), [
-    pytest.param(([], 0.5), "confidences is empty", id="no confidences"),
-    pytest.param((np.array([]), 0.5), "confidences is empty", id="an empty array"),
-    pytest.param(([0.75, NAN], 0.5), "confidences[1]", id="nan"),
-    pytest.param(([NAN, 1.5, NAN], 0.5), "confidences[0]", id="three bad ones, the first of them counts"),
-    pytest.param(([0.75, 0.75, 1.5], 0.5), "confidences[2]", id="above 1"),
-    pytest.param(([0.75, 1.0000001], 0.5), "confidences[1]", id="a little above 1"),
-    pytest.param(([-0.5, 0.75], 0.5), "confidences[0]", id="negative"),
-    pytest.param(([0.75, INF], 0.5), "confidences[1]", id="+inf"),
-    pytest.param(([0.75, -INF], 0.5), "confidences[1]", id="−inf"),
-    pytest.param(([0.25, 0.75, 0.5, NAN], 0.5), "confidences[3]", id="nan behind the stop"),
-    pytest.param(([0.25, 0.75, -0.5], 0.5), "confidences[2]", id="negative behind the stop"),
-    pytest.param(([0.75, 0.75, 7.5], 0.5, 1, 2), "confidences[2]", id="above 1 behind max_tokens"),
-    pytest.param(([[0.5], [0.5]], 0.5), "confidences must be a flat sequence", id="a matrix"),
-    pytest.param((0.5, 0.5), "confidences must be a flat sequence", id="a number"),
-    pytest.param(([0.5, [0.5]], 0.5), "confidences position 1", id="ragged"),
-    pytest.param(([0.5, 0.5, "x"], 0.5), "confidences position 2", id="text among them"),
-    pytest.param(("0.5", 0.5), "confidences must hold real numbers", id="text"),
-    pytest.param(([0.5], 1.5), "threshold", id="threshold above 1"),
-    pytest.param(([0.5], -0.5), "threshold", id="negative threshold"),
-    pytest.param(([0.5], NAN), "threshold", id="threshold nan"),
-    pytest.param(([0.5], INF), "threshold", id="threshold +inf"),
-    pytest.param(([0.5], None), "threshold", id="no threshold"),
-    pytest.param(([0.5], "0.5"), "threshold", id="threshold text"),
-    pytest.param(([0.5], [0.5]), "threshold", id="threshold a list"),
-    pytest.param(([0.5], 0.5, 0, 4), "min_tokens", id="min_tokens 0"),
-    pytest.param(([0.5], 0.5, -1, 4), "min_tokens", id="min_tokens negative"),
-    pytest.param(([0.5], 0.5, 1.0, 4), "min_tokens", id="min_tokens a float"),
-    pytest.param(([0.5], 0.5, True, 4), "min_tokens", id="min_tokens a bool"),
-    pytest.param(([0.5], 0.5, 1, 0), "max_tokens", id="max_tokens 0"),
-    pytest.param(([0.5], 0.5, 3, 2), "max_tokens", id="max_tokens below min_tokens"),
-    pytest.param(([0.5], 0.5, 1, INF), "max_tokens", id="max_tokens infinite"),
-    pytest.param(([0.5], 0.5, 1, None), "max_tokens", id="max_tokens None"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        pytest.param(([], 0.5), "confidences is empty", id="no confidences"),
+        pytest.param((np.array([]), 0.5), "confidences is empty", id="an empty array"),
+        pytest.param(([0.75, NAN], 0.5), "confidences[1]", id="nan"),
+        pytest.param(([NAN, 1.5, NAN], 0.5), "confidences[0]", id="three bad ones, the first of them counts"),
+        pytest.param(([0.75, 0.75, 1.5], 0.5), "confidences[2]", id="above 1"),
+        pytest.param(([0.75, 1.0000001], 0.5), "confidences[1]", id="a little above 1"),
+        pytest.param(([-0.5, 0.75], 0.5), "confidences[0]", id="negative"),
+        pytest.param(([0.75, INF], 0.5), "confidences[1]", id="+inf"),
+        pytest.param(([0.75, -INF], 0.5), "confidences[1]", id="−inf"),
+        pytest.param(([0.25, 0.75, 0.5, NAN], 0.5), "confidences[3]", id="nan behind the stop"),
+        pytest.param(([0.25, 0.75, -0.5], 0.5), "confidences[2]", id="negative behind the stop"),
+        pytest.param(([0.75, 0.75, 7.5], 0.5, 1, 2), "confidences[2]", id="above 1 behind max_tokens"),
+        pytest.param(([[0.5], [0.5]], 0.5), "confidences must be a flat sequence", id="a matrix"),
+        pytest.param((0.5, 0.5), "confidences must be a flat sequence", id="a number"),
+        pytest.param(([0.5, [0.5]], 0.5), "confidences position 1", id="ragged"),
+        pytest.param(([0.5, 0.5, "x"], 0.5), "confidences position 2", id="text among them"),
+        pytest.param(("0.5", 0.5), "confidences must hold real numbers", id="text"),
+        pytest.param(([0.5], 1.5), "threshold", id="threshold above 1"),
+        pytest.param(([0.5], -0.5), "threshold", id="negative threshold"),
+        pytest.param(([0.5], NAN), "threshold", id="threshold nan"),
+        pytest.param(([0.5], INF), "threshold", id="threshold +inf"),
+        pytest.param(([0.5], None), "threshold", id="no threshold"),
+        pytest.param(([0.5], "0.5"), "threshold", id="threshold text"),
+        pytest.param(([0.5], [0.5]), "threshold", id="threshold a list"),
+        pytest.param(([0.5], 0.5, 0, 4), "min_tokens", id="min_tokens 0"),
+        pytest.param(([0.5], 0.5, -1, 4), "min_tokens", id="min_tokens negative"),
+        pytest.param(([0.5], 0.5, 1.0, 4), "min_tokens", id="min_tokens a float"),
+        pytest.param(([0.5], 0.5, True, 4), "min_tokens", id="min_tokens a bool"),
+        pytest.param(([0.5], 0.5, 1, 0), "max_tokens", id="max_tokens 0"),
+        pytest.param(([0.5], 0.5, 3, 2), "max_tokens", id="max_tokens below min_tokens"),
+        pytest.param(([0.5], 0.5, 1, INF), "max_tokens", id="max_tokens infinite"),
+        pytest.param(([0.5], 0.5, 1, None), "max_tokens", id="max_tokens None"),
+    ],
+)
 def test_bad_input_of_the_prefix_is_refused(arguments: tuple[Any, ...], where: str) -> None:
     with pytest.raises(ValueError, match=re.escape(where)):
         choose_confident_prefix(*arguments)
@@ -279,27 +285,30 @@ def test_the_counts_are_left_as_they_were(case: tuple[list[int], int]) -> None:
     assert counts == before and array.tolist() == before
 
 
-@pytest.mark.parametrize(("arguments", "where"), [
-    pytest.param(([1, 2, 4], 3), "accepted_counts[2]", id="above block_size"),
-    pytest.param(([9, 2, -1], 3), "accepted_counts[0]", id="two bad ones, the first of them counts"),
-    pytest.param(([2, -3], 3), "accepted_counts[1]", id="negative"),
-    pytest.param(([2, 1.0], 3), "accepted_counts[1]", id="a float"),
-    pytest.param(([2, 1, 0, NAN], 3), "accepted_counts[3]", id="nan"),
-    pytest.param(([2, True], 3), "accepted_counts[1]", id="a bool"),
-    pytest.param(([2, "1"], 3), "accepted_counts[1]", id="text among them"),
-    pytest.param(([2, None], 3), "accepted_counts[1]", id="None among them"),
-    pytest.param(([[1, 2]], 3), "accepted_counts[0]", id="a matrix"),
-    pytest.param((np.array([1.0, 2.0]), 3), "accepted_counts[0]", id="an array of floats"),
-    pytest.param((2, 3), "accepted_counts must be a sequence", id="a number"),
-    pytest.param((None, 3), "accepted_counts must be a sequence", id="nothing"),
-    pytest.param(("12", 3), "accepted_counts must be a sequence", id="text"),
-    pytest.param(([0], 0), "block_size", id="block_size 0"),
-    pytest.param(([], 0), "block_size", id="block_size 0 without rounds"),
-    pytest.param(([1], -2), "block_size", id="block_size negative"),
-    pytest.param(([1], 2.0), "block_size", id="block_size a float"),
-    pytest.param(([1], True), "block_size", id="block_size a bool"),
-    pytest.param(([1], None), "block_size", id="block_size None"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        pytest.param(([1, 2, 4], 3), "accepted_counts[2]", id="above block_size"),
+        pytest.param(([9, 2, -1], 3), "accepted_counts[0]", id="two bad ones, the first of them counts"),
+        pytest.param(([2, -3], 3), "accepted_counts[1]", id="negative"),
+        pytest.param(([2, 1.0], 3), "accepted_counts[1]", id="a float"),
+        pytest.param(([2, 1, 0, NAN], 3), "accepted_counts[3]", id="nan"),
+        pytest.param(([2, True], 3), "accepted_counts[1]", id="a bool"),
+        pytest.param(([2, "1"], 3), "accepted_counts[1]", id="text among them"),
+        pytest.param(([2, None], 3), "accepted_counts[1]", id="None among them"),
+        pytest.param(([[1, 2]], 3), "accepted_counts[0]", id="a matrix"),
+        pytest.param((np.array([1.0, 2.0]), 3), "accepted_counts[0]", id="an array of floats"),
+        pytest.param((2, 3), "accepted_counts must be a sequence", id="a number"),
+        pytest.param((None, 3), "accepted_counts must be a sequence", id="nothing"),
+        pytest.param(("12", 3), "accepted_counts must be a sequence", id="text"),
+        pytest.param(([0], 0), "block_size", id="block_size 0"),
+        pytest.param(([], 0), "block_size", id="block_size 0 without rounds"),
+        pytest.param(([1], -2), "block_size", id="block_size negative"),
+        pytest.param(([1], 2.0), "block_size", id="block_size a float"),
+        pytest.param(([1], True), "block_size", id="block_size a bool"),
+        pytest.param(([1], None), "block_size", id="block_size None"),
+    ],
+)
 def test_bad_input_of_conditional_acceptance_is_refused(arguments: tuple[Any, ...], where: str) -> None:
     with pytest.raises(ValueError, match=re.escape(where)):
         conditional_acceptance(*arguments)

@@ -344,8 +344,10 @@ def test_a_bad_block_is_refused_by_the_markov_drafter_too(block: Any, where: str
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")  # +inf and −inf
-@pytest.mark.parametrize(("row", "what"), [([NAN, 0.5], "nan at token 0"), ([0.5, INF], "+inf at token 1"),
-                                           ([-INF, -INF], "nothing but -inf")])
+@pytest.mark.parametrize(
+    ("row", "what"),
+    [([NAN, 0.5], "nan at token 0"), ([0.5, INF], "+inf at token 1"), ([-INF, -INF], "nothing but -inf")],
+)
 @pytest.mark.parametrize("bias", [[0.5, 0.25], [-INF, 0.0], [0.0, -INF]])
 def test_a_bad_row_of_logits_is_not_blamed_on_a_legal_bias(row: list[float], what: str, bias: list[float]) -> None:
     with pytest.raises(ValueError, match=re.escape(f"block_logits row 1 holds {what}")):
@@ -366,25 +368,28 @@ def test_the_first_bad_row_and_its_token_are_named(
             dflash_parallel_candidates(form)
 
 
-@pytest.mark.parametrize(("bias", "where"), [
-    pytest.param({9: [1.0]}, "markov_bias of token 9", id="short row of the anchor"),
-    pytest.param({9: [1.0, 0.5, 0.5]}, "markov_bias of token 9", id="long row of the anchor"),
-    pytest.param({9: []}, "markov_bias of token 9", id="empty row of the anchor"),
-    pytest.param({9: 0.5}, "markov_bias of token 9", id="number in place of a row"),
-    pytest.param({9: [[0.5, 0.5]]}, "markov_bias of token 9", id="matrix in place of a row"),
-    pytest.param({9: [0.5, [0.5]]}, "markov_bias of token 9", id="ragged row"),
-    pytest.param({9: ["a", "b"]}, "markov_bias of token 9", id="text in the row"),
-    pytest.param({9: [NAN, 0.5]}, "markov_bias of token 9", id="nan in the row"),
-    pytest.param({9: [0.5, NAN]}, "markov_bias of token 9", id="nan at the end of the row"),
-    pytest.param({9: [INF, 0.5]}, "markov_bias of token 9", id="+inf in the row"),
-    pytest.param({9: [-INF, -INF]}, "markov_bias of token 9", id="only −inf in the row"),
-    pytest.param({1: [1.0]}, "markov_bias of token 1", id="short row of the second step"),
-    pytest.param({1: [0.5, NAN]}, "markov_bias of token 1", id="nan in the second step"),
-    pytest.param({9: [0.5, 0.5], 1: [-INF, -INF]}, "markov_bias of token 1", id="only −inf in the second step"),
-    pytest.param({9: [8.0, 0.0], 0: [8.0, 0.0], 1: [NAN]}, None, id="the bad row is not met"),
-    pytest.param([[0.5, 0.5]], "markov_bias must be a mapping", id="a list of rows"),
-    pytest.param(None, "markov_bias must be a mapping", id="nothing"),
-])
+@pytest.mark.parametrize(
+    ("bias", "where"),
+    [
+        pytest.param({9: [1.0]}, "markov_bias of token 9", id="short row of the anchor"),
+        pytest.param({9: [1.0, 0.5, 0.5]}, "markov_bias of token 9", id="long row of the anchor"),
+        pytest.param({9: []}, "markov_bias of token 9", id="empty row of the anchor"),
+        pytest.param({9: 0.5}, "markov_bias of token 9", id="number in place of a row"),
+        pytest.param({9: [[0.5, 0.5]]}, "markov_bias of token 9", id="matrix in place of a row"),
+        pytest.param({9: [0.5, [0.5]]}, "markov_bias of token 9", id="ragged row"),
+        pytest.param({9: ["a", "b"]}, "markov_bias of token 9", id="text in the row"),
+        pytest.param({9: [NAN, 0.5]}, "markov_bias of token 9", id="nan in the row"),
+        pytest.param({9: [0.5, NAN]}, "markov_bias of token 9", id="nan at the end of the row"),
+        pytest.param({9: [INF, 0.5]}, "markov_bias of token 9", id="+inf in the row"),
+        pytest.param({9: [-INF, -INF]}, "markov_bias of token 9", id="only −inf in the row"),
+        pytest.param({1: [1.0]}, "markov_bias of token 1", id="short row of the second step"),
+        pytest.param({1: [0.5, NAN]}, "markov_bias of token 1", id="nan in the second step"),
+        pytest.param({9: [0.5, 0.5], 1: [-INF, -INF]}, "markov_bias of token 1", id="only −inf in the second step"),
+        pytest.param({9: [8.0, 0.0], 0: [8.0, 0.0], 1: [NAN]}, None, id="the bad row is not met"),
+        pytest.param([[0.5, 0.5]], "markov_bias must be a mapping", id="a list of rows"),
+        pytest.param(None, "markov_bias must be a mapping", id="nothing"),
+    ],
+)
 def test_bad_biases_are_refused_where_they_are_used(bias: Any, where: str | None) -> None:
     block = [[0.25, 0.75], [0.5, 0.25], [0.5, 0.25]]
     if where is None:

@@ -42,13 +42,16 @@ def test_rows_of_any_numbers_become_a_real_matrix(rows: Any) -> None:
     assert logits.dtype.kind in "fi" and logits.tolist() == [[1, 2]]
 
 
-@pytest.mark.parametrize(("rows", "sentence"), [
-    ([[0.5], [0.5, 0.5]], "some_argument row 1 has shape (2,), but the first has (1,)"),
-    ([[0.5], ["x"]], "some_argument row 1 must hold real numbers only"),
-    ([], "some_argument is empty: it needs at least one row"),
-    ([[]], "some_argument is empty: its shape is (1, 0)"),
-    ([1.0], "some_argument must be a matrix of shape (γ, V), not an array of shape (1,)"),
-])
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ([[0.5], [0.5, 0.5]], "some_argument row 1 has shape (2,), but the first has (1,)"),
+        ([[0.5], ["x"]], "some_argument row 1 must hold real numbers only"),
+        ([], "some_argument is empty: it needs at least one row"),
+        ([[]], "some_argument is empty: its shape is (1, 0)"),
+        ([1.0], "some_argument must be a matrix of shape (γ, V), not an array of shape (1,)"),
+    ],
+)
 def test_logits_of_another_form_are_described(rows: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=re.escape(sentence)):
         inputs.logit_rows(NAME, rows)
@@ -139,8 +142,12 @@ NOT_WHOLE = [2.0, 2.5, NAN, "2", None, True, np.bool_(True), [2], np.array([2]),
 
 @pytest.mark.parametrize("value", [2, np.int64(2), np.uint8(2), np.array(2)])
 def test_whole_numbers_of_any_kind_become_plain_ints(value: Any) -> None:
-    for result in (inputs.token_id(NAME, value), inputs.whole_number(NAME, value, low=0),
-                   *inputs.whole_numbers(NAME, [value], low=2, high=2), *inputs.token_ids(NAME, (value,))):
+    for result in (
+        inputs.token_id(NAME, value),
+        inputs.whole_number(NAME, value, low=0),
+        *inputs.whole_numbers(NAME, [value], low=2, high=2),
+        *inputs.token_ids(NAME, (value,)),
+    ):
         assert type(result) is int and result == 2
 
 
@@ -206,13 +213,16 @@ def test_other_numbers_are_refused_with_their_position(value: Any) -> None:
         inputs.unit_numbers(NAME, [0.5, 0.5, value])
 
 
-@pytest.mark.parametrize(("values", "sentence"), [
-    ([], "some_argument is empty"),
-    (0.5, "some_argument must be a flat sequence of numbers, not an array of shape ()"),
-    ([[0.5]], "some_argument must be a flat sequence of numbers, not an array of shape (1, 1)"),
-    ([0.5, [0.5]], "some_argument position 1 has shape (1,), but the first has ()"),
-    ({0: 0.5}, "some_argument must hold real numbers only"),
-])
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ([], "some_argument is empty"),
+        (0.5, "some_argument must be a flat sequence of numbers, not an array of shape ()"),
+        ([[0.5]], "some_argument must be a flat sequence of numbers, not an array of shape (1, 1)"),
+        ([0.5, [0.5]], "some_argument position 1 has shape (1,), but the first has ()"),
+        ({0: 0.5}, "some_argument must hold real numbers only"),
+    ],
+)
 def test_other_shapes_are_described(values: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=re.escape(sentence)):
         inputs.unit_numbers(NAME, values)

@@ -37,13 +37,16 @@ def attend(queries: np.ndarray, keys: np.ndarray, values: np.ndarray, mask: np.n
     return (weights / weights.sum(axis=1, keepdims=True)) @ values
 
 
-@pytest.mark.parametrize(("arguments", "expected"), [
-    pytest.param((2, [1], 2), [[1, 0, 1, 1], [1, 0, 1, 1]], id="one block"),
-    pytest.param((3, [2, 0], 1), [[1, 1, 0, 1, 0], [0, 0, 0, 0, 1]], id="anchors that go back"),
-    pytest.param((2, [2, 1, 1], 1), [[1, 1, 1, 0, 0], [1, 0, 0, 1, 0], [1, 0, 0, 0, 1]], id="a repeated anchor"),
-    pytest.param((0, [0], 2), [[1, 1], [1, 1]], id="no context"),
-    pytest.param((1, [1, 0], 2), [[1, 1, 1, 0, 0]] * 2 + [[0, 0, 0, 1, 1]] * 2, id="two blocks of two"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param((2, [1], 2), [[1, 0, 1, 1], [1, 0, 1, 1]], id="one block"),
+        pytest.param((3, [2, 0], 1), [[1, 1, 0, 1, 0], [0, 0, 0, 0, 1]], id="anchors that go back"),
+        pytest.param((2, [2, 1, 1], 1), [[1, 1, 1, 0, 0], [1, 0, 0, 1, 0], [1, 0, 0, 0, 1]], id="a repeated anchor"),
+        pytest.param((0, [0], 2), [[1, 1], [1, 1]], id="no context"),
+        pytest.param((1, [1, 0], 2), [[1, 1, 1, 0, 0]] * 2 + [[0, 0, 0, 1, 1]] * 2, id="two blocks of two"),
+    ],
+)
 def test_masks_of_examples_are_as_written(arguments: tuple[int, list[int], int], expected: list[list[int]]) -> None:
     assert block_mask(*arguments).astype(int).tolist() == expected
 
@@ -141,32 +144,35 @@ def test_the_anchors_are_left_as_they_were_and_masks_are_not_shared(case: tuple[
     assert anchors == before and array.tolist() == before
 
 
-@pytest.mark.parametrize(("arguments", "where"), [
-    pytest.param((3, [1, 4], 2), "anchor_positions[1]", id="an anchor behind the context"),
-    pytest.param((3, [9, -1], 2), "anchor_positions[0]", id="two bad anchors, the first of them counts"),
-    pytest.param((3, [1, 2, -5], 2), "anchor_positions[2]", id="a negative anchor"),
-    pytest.param((0, [0, 1], 1), "anchor_positions[1]", id="an anchor without context"),
-    pytest.param((3, [1, 2.0], 2), "anchor_positions[1]", id="a float"),
-    pytest.param((3, [NAN], 2), "anchor_positions[0]", id="nan"),
-    pytest.param((3, [1, True], 2), "anchor_positions[1]", id="a bool"),
-    pytest.param((3, [1, None], 2), "anchor_positions[1]", id="None among them"),
-    pytest.param((3, [1, "2"], 2), "anchor_positions[1]", id="text among them"),
-    pytest.param((3, [[1, 2]], 2), "anchor_positions[0]", id="a matrix"),
-    pytest.param((3, np.array([1.0, 2.0]), 2), "anchor_positions[0]", id="an array of floats"),
-    pytest.param((3, [], 2), "anchor_positions is empty", id="no anchors"),
-    pytest.param((3, np.array([], dtype=int), 2), "anchor_positions is empty", id="an empty array"),
-    pytest.param((3, 1, 2), "anchor_positions must be a sequence", id="a number"),
-    pytest.param((3, None, 2), "anchor_positions must be a sequence", id="nothing"),
-    pytest.param((3, "12", 2), "anchor_positions must be a sequence", id="text"),
-    pytest.param((-1, [0], 2), "context_length", id="negative context"),
-    pytest.param((3.0, [1], 2), "context_length", id="context a float"),
-    pytest.param((True, [1], 2), "context_length", id="context a bool"),
-    pytest.param((None, [1], 2), "context_length", id="context None"),
-    pytest.param((3, [1], 0), "block_length", id="block_length 0"),
-    pytest.param((3, [1], -2), "block_length", id="block_length negative"),
-    pytest.param((3, [1], 2.0), "block_length", id="block_length a float"),
-    pytest.param((3, [1], None), "block_length", id="block_length None"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        pytest.param((3, [1, 4], 2), "anchor_positions[1]", id="an anchor behind the context"),
+        pytest.param((3, [9, -1], 2), "anchor_positions[0]", id="two bad anchors, the first of them counts"),
+        pytest.param((3, [1, 2, -5], 2), "anchor_positions[2]", id="a negative anchor"),
+        pytest.param((0, [0, 1], 1), "anchor_positions[1]", id="an anchor without context"),
+        pytest.param((3, [1, 2.0], 2), "anchor_positions[1]", id="a float"),
+        pytest.param((3, [NAN], 2), "anchor_positions[0]", id="nan"),
+        pytest.param((3, [1, True], 2), "anchor_positions[1]", id="a bool"),
+        pytest.param((3, [1, None], 2), "anchor_positions[1]", id="None among them"),
+        pytest.param((3, [1, "2"], 2), "anchor_positions[1]", id="text among them"),
+        pytest.param((3, [[1, 2]], 2), "anchor_positions[0]", id="a matrix"),
+        pytest.param((3, np.array([1.0, 2.0]), 2), "anchor_positions[0]", id="an array of floats"),
+        pytest.param((3, [], 2), "anchor_positions is empty", id="no anchors"),
+        pytest.param((3, np.array([], dtype=int), 2), "anchor_positions is empty", id="an empty array"),
+        pytest.param((3, 1, 2), "anchor_positions must be a sequence", id="a number"),
+        pytest.param((3, None, 2), "anchor_positions must be a sequence", id="nothing"),
+        pytest.param((3, "12", 2), "anchor_positions must be a sequence", id="text"),
+        pytest.param((-1, [0], 2), "context_length", id="negative context"),
+        pytest.param((3.0, [1], 2), "context_length", id="context a float"),
+        pytest.param((True, [1], 2), "context_length", id="context a bool"),
+        pytest.param((None, [1], 2), "context_length", id="context None"),
+        pytest.param((3, [1], 0), "block_length", id="block_length 0"),
+        pytest.param((3, [1], -2), "block_length", id="block_length negative"),
+        pytest.param((3, [1], 2.0), "block_length", id="block_length a float"),
+        pytest.param((3, [1], None), "block_length", id="block_length None"),
+    ],
+)
 def test_bad_input_of_the_mask_is_refused(arguments: tuple[Any, ...], where: str) -> None:
     with pytest.raises(ValueError, match=re.escape(where)):
         block_mask(*arguments)

@@ -26,7 +26,11 @@ def split(block: list[tuple[int, float]]) -> tuple[list[int], list[float]]:
 
 def test_the_record_has_the_check_values() -> None:
     assert build_draft_record("dspark", [4, 5, 6], [0.9, 0.7, 0.2], 0.5, 3) == {
-        "mode": "dspark", "block_tokens": [4, 5, 6], "verify_tokens": [4, 5], "proposed": 3, "verify_budget": 2,
+        "mode": "dspark",
+        "block_tokens": [4, 5, 6],
+        "verify_tokens": [4, 5],
+        "proposed": 3,
+        "verify_budget": 2,
     }
 
 
@@ -38,7 +42,10 @@ def test_the_record_holds_five_keys_that_fit_together(
     tokens, confidences = split(block)
     budget = choose_confident_prefix(confidences, threshold, 1, max_tokens)
     assert build_draft_record(mode, tokens, confidences, threshold, max_tokens) == {
-        "mode": mode, "block_tokens": tokens, "verify_tokens": tokens[:budget], "proposed": len(tokens),
+        "mode": mode,
+        "block_tokens": tokens,
+        "verify_tokens": tokens[:budget],
+        "proposed": len(tokens),
         "verify_budget": budget,
     }
 
@@ -98,40 +105,45 @@ def test_a_record_shares_no_list_with_the_caller_or_within_itself() -> None:
     assert build_draft_record("dflash", tokens, [0.75, 0.75, 0.75], 0.5)["verify_tokens"] == [3, 1, 2]
 
 
-@pytest.mark.parametrize(("arguments", "where"), [
-    pytest.param(("eagle", [4], [0.5], 0.5), "mode", id="unknown mode"),
-    pytest.param(("DSPARK", [4], [0.5], 0.5), "mode", id="mode in capitals"),
-    pytest.param(("", [4], [0.5], 0.5), "mode", id="empty mode"),
-    pytest.param((None, [4], [0.5], 0.5), "mode", id="no mode"),
-    pytest.param((["dspark"], [4], [0.5], 0.5), "mode", id="a list of modes"),
-    pytest.param(("dspark", [4, 5], [0.5], 0.5), "confidences has 1", id="a confidence too few"),
-    pytest.param(("dspark", [4], [0.5, 0.5], 0.5), "confidences has 2", id="a confidence too many"),
-    pytest.param(("dspark", [4], [], 0.5), "confidences has 0", id="no confidence"),
-    pytest.param(("dspark", [], [0.5], 0.5), "confidences has 1", id="no candidate"),
-    pytest.param(("dspark", [], [], 0.5), "confidences is empty", id="neither"),
-    pytest.param(("dspark", [4], 0.5, 0.5), "confidences", id="a number for confidences"),
-    pytest.param(("dspark", [4], None, 0.5), "confidences", id="None for confidences"),
-    pytest.param(("dspark", [4], [[0.5]], 0.5), "confidences must be a flat", id="a matrix of confidences"),
-    pytest.param(("dspark", [4, 5, -6], [0.5] * 3, 0.5), "candidates[2]", id="a negative token"),
-    pytest.param(("dspark", [-4, -5], [0.5, 0.5], 0.5), "candidates[0]", id="two negative tokens"),
-    pytest.param(("dspark", [4, 5.0], [0.5, 0.5], 0.5), "candidates[1]", id="a float token"),
-    pytest.param(("dspark", [4, NAN], [0.5, 0.5], 0.5), "candidates[1]", id="a token nan"),
-    pytest.param(("dspark", [4, True], [0.5, 0.5], 0.5), "candidates[1]", id="a bool token"),
-    pytest.param(("dspark", [4, None], [0.5, 0.5], 0.5), "candidates[1]", id="a token None"),
-    pytest.param(("dspark", [[4], [5]], [0.5, 0.5], 0.5), "candidates[0]", id="a matrix of tokens"),
-    pytest.param(("dspark", 4, [0.5], 0.5), "candidates must be a sequence", id="one token"),
-    pytest.param(("dspark", "4", [0.5], 0.5), "candidates must be a sequence", id="a string"),
-    pytest.param(("dspark", [4, 5, 6], [0.25, 0.5, NAN], 0.5), "confidences[2]", id="nan behind the stop"),
-    pytest.param(("dspark", [4, 5], [1.5, NAN], 0.5), "confidences[0]", id="two bad confidences"),
-    pytest.param(("dspark", [4, 5, 6], [0.5, 0.5, -0.5], 0.5, 2), "confidences[2]", id="negative behind max_tokens"),
-    pytest.param(("dspark", [4], [INF], 0.5), "confidences[0]", id="infinite confidence"),
-    pytest.param(("dspark", [4], [0.5], 1.5), "threshold", id="threshold above 1"),
-    pytest.param(("dspark", [4], [0.5], -0.5), "threshold", id="negative threshold"),
-    pytest.param(("dspark", [4], [0.5], NAN), "threshold", id="threshold nan"),
-    pytest.param(("dspark", [4], [0.5], 0.5, 0), "max_tokens", id="max_tokens 0"),
-    pytest.param(("dspark", [4], [0.5], 0.5, -1), "max_tokens", id="max_tokens negative"),
-    pytest.param(("dspark", [4], [0.5], 0.5, 2.0), "max_tokens", id="max_tokens a float"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        pytest.param(("eagle", [4], [0.5], 0.5), "mode", id="unknown mode"),
+        pytest.param(("DSPARK", [4], [0.5], 0.5), "mode", id="mode in capitals"),
+        pytest.param(("", [4], [0.5], 0.5), "mode", id="empty mode"),
+        pytest.param((None, [4], [0.5], 0.5), "mode", id="no mode"),
+        pytest.param((["dspark"], [4], [0.5], 0.5), "mode", id="a list of modes"),
+        pytest.param(("dspark", [4, 5], [0.5], 0.5), "confidences has 1", id="a confidence too few"),
+        pytest.param(("dspark", [4], [0.5, 0.5], 0.5), "confidences has 2", id="a confidence too many"),
+        pytest.param(("dspark", [4], [], 0.5), "confidences has 0", id="no confidence"),
+        pytest.param(("dspark", [], [0.5], 0.5), "confidences has 1", id="no candidate"),
+        pytest.param(("dspark", [], [], 0.5), "confidences is empty", id="neither"),
+        pytest.param(("dspark", [4], 0.5, 0.5), "confidences", id="a number for confidences"),
+        pytest.param(("dspark", [4], None, 0.5), "confidences", id="None for confidences"),
+        pytest.param(("dspark", [4], [[0.5]], 0.5), "confidences must be a flat", id="a matrix of confidences"),
+        pytest.param(("dspark", [4, 5, -6], [0.5] * 3, 0.5), "candidates[2]", id="a negative token"),
+        pytest.param(("dspark", [-4, -5], [0.5, 0.5], 0.5), "candidates[0]", id="two negative tokens"),
+        pytest.param(("dspark", [4, 5.0], [0.5, 0.5], 0.5), "candidates[1]", id="a float token"),
+        pytest.param(("dspark", [4, NAN], [0.5, 0.5], 0.5), "candidates[1]", id="a token nan"),
+        pytest.param(("dspark", [4, True], [0.5, 0.5], 0.5), "candidates[1]", id="a bool token"),
+        pytest.param(("dspark", [4, None], [0.5, 0.5], 0.5), "candidates[1]", id="a token None"),
+        pytest.param(("dspark", [[4], [5]], [0.5, 0.5], 0.5), "candidates[0]", id="a matrix of tokens"),
+        pytest.param(("dspark", 4, [0.5], 0.5), "candidates must be a sequence", id="one token"),
+        pytest.param(("dspark", "4", [0.5], 0.5), "candidates must be a sequence", id="a string"),
+        pytest.param(("dspark", [4, 5, 6], [0.25, 0.5, NAN], 0.5), "confidences[2]", id="nan behind the stop"),
+        pytest.param(("dspark", [4, 5], [1.5, NAN], 0.5), "confidences[0]", id="two bad confidences"),
+        pytest.param(
+            ("dspark", [4, 5, 6], [0.5, 0.5, -0.5], 0.5, 2), "confidences[2]", id="negative behind max_tokens"
+        ),
+        pytest.param(("dspark", [4], [INF], 0.5), "confidences[0]", id="infinite confidence"),
+        pytest.param(("dspark", [4], [0.5], 1.5), "threshold", id="threshold above 1"),
+        pytest.param(("dspark", [4], [0.5], -0.5), "threshold", id="negative threshold"),
+        pytest.param(("dspark", [4], [0.5], NAN), "threshold", id="threshold nan"),
+        pytest.param(("dspark", [4], [0.5], 0.5, 0), "max_tokens", id="max_tokens 0"),
+        pytest.param(("dspark", [4], [0.5], 0.5, -1), "max_tokens", id="max_tokens negative"),
+        pytest.param(("dspark", [4], [0.5], 0.5, 2.0), "max_tokens", id="max_tokens a float"),
+    ],
+)
 def test_bad_input_of_the_record_is_refused(arguments: tuple[Any, ...], where: str) -> None:
     with pytest.raises(ValueError, match=re.escape(where)):
         build_draft_record(*arguments)
