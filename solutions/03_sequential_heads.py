@@ -493,8 +493,8 @@ for trained_for in ("dflash", "dspark"):
 # * **What production engines got wrong here: layouts.** A healthy drafter of the DFlash layout was served as a DSpark one, with about
 #   0.9 % acceptance and no warning ([vLLM issue 56792](https://github.com/vllm-project/vllm/issues/56792)). The other way round, a
 #   drafter whose anchor predicts was read from the first mask on: accepted length 1.06, where its card reports 2.76
-#   ([SGLang issue 40144](https://github.com/sgl-project/sglang/issues/40144)). The name of a drafter does not tell: DeepSeek's own DFlash
-#   checkpoints predict from the anchor, so the layout became an explicit flag
+#   ([SGLang pull request 40203](https://github.com/sgl-project/sglang/pull/40203)). The name of a drafter does not tell: a DFlash checkpoint
+#   of DeepSeek's predicts from the anchor, so the layout became an explicit flag
 #   ([sglang-jax pull request 1619](https://github.com/sgl-project/sglang-jax/pull/1619)). That is why it is an argument here.
 # * **And rows.** Candidate generators of one library drew from processed logits, or took the argmax, and returned the raw logits as q. The
 #   report measured how far the output was off on real text: 0.05 in the median, more than 0.20 at one position in twenty
