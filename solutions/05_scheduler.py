@@ -213,8 +213,9 @@ viz.lines(sweep(scheduled, USERS, SPS), x=USERS, x_name="requests at the same ti
 
 # %% [markdown]
 # With a few users it is right to verify everything, and your scheduler does so. With 256 users, verifying everything is
-# half as fast as no draft at all: most rows go to tokens that die. The scheduler lets go of them step by step, and ends
-# where only the 1 ms of drafting is left to be saved. Whether to draft at all is decided elsewhere (lesson 00).
+# half as fast as no draft at all: most rows go to tokens that die. The scheduler lets go of them step by step. In the end it
+# verifies one token for every three or four requests, and that wins less than the 1 ms that drafting costs: whether to draft at all
+# is another decision (lesson 00).
 #
 # ## Why stop so early?
 #
@@ -227,22 +228,34 @@ viz.lines(sweep(scheduled, USERS, SPS), x=USERS, x_name="requests at the same ti
 # not verifying. The question is who chooses.
 
 # %% role="show"
-p, q = np.array([0.7, 0.3]), np.array([0.5, 0.5])
-two_token_table = [0.0, 1.0, 0.5, 0.45]
+from itertools import product
+
+p, q = np.array([0.7, 0.3]), np.array([0.5, 0.5])    # of the tokens A and B
+second_confidence = [0.9, 0.0]                       # c₂ after A, after B
 
 
-def first_token_law(decide):
-    """The exact law of the first token that comes out, summed over both drafts of x₁, A and B."""
-    law = np.zeros(2)
-    for x1, c2 in ((0, 0.9), (1, 0.0)):
-        (length,) = decide([[0.8, c2]])
-        if length == 0:
-            law += q[x1] * p                     # not verified: the target's own token
-        else:                                    # verified: accepted or replaced (lesson 01)
-            accept = min(1.0, p[x1] / q[x1])
-            residual = np.maximum(p - q, 0.0) / np.maximum(p - q, 0.0).sum()
-            law += q[x1] * (accept * np.eye(2)[x1] + (1 - accept) * residual)
+def first_token(x1, length):
+    """The law of the first token that comes out, given the draft x₁ and the verify length."""
+    if length == 0:
+        return p                                     # not verified: the target's own token
+    accept = min(1.0, p[x1] / q[x1])                 # verified: accepted or replaced (lesson 01)
+    residual = np.maximum(p - q, 0.0) / np.maximum(p - q, 0.0).sum()
+    return accept * np.eye(2)[x1] + (1 - accept) * residual
+
+
+def emitted(decide, first_confidences=(0.8,)):
+    """The exact joint law of the requests' first tokens, summed over all drafts."""
+    law = 0.0
+    for drafts in product((0, 1), repeat=len(first_confidences)):
+        lengths = decide([[c1, second_confidence[x1]] for c1, x1 in zip(first_confidences, drafts)])
+        part = 1.0
+        for x1, length in zip(drafts, lengths):
+            part = np.multiply.outer(part, q[x1] * first_token(x1, length))
+        law = law + part
     return law.round(12)
+
+
+two_token_table = [0.0, 1.0, 0.5, 0.45]
 
 
 def keep_admitting(rows):
@@ -253,21 +266,36 @@ def keep_admitting(rows):
 
 
 print("the target says           ", p)
-print("a search that goes on says", first_token_law(keep_admitting))
+print("a search that goes on says", emitted(keep_admitting))
 
 # %% [markdown]
 # After A, Θ falls to 0.9 and rises to 1.134, so both tokens are verified, and A is accepted. After B nothing rises, so
-# nothing is verified, and the target draws anew. A has two ways out and B only a half: (.85, .15). With the stop, the decision
-# about x₁ is made from c₁ alone, the same for A and B:
+# nothing is verified, and the target draws anew. A comes out of both branches, B only out of one: (.85, .15). With the stop, the
+# decision about x₁ is made from c₁ alone and is the same for A and B:
 
 # %% role="picture"
-law = first_token_law(lambda rows: schedule_prefixes(rows, two_token_table))
+law = emitted(lambda rows: schedule_prefixes(rows, two_token_table))
 print("with your early stop      ", law)
 
 # %% [markdown]
-# Why it is exact for any batch: tokens are looked at in the order of survival, and what is known when a token's turn comes, the
-# survivals so far and its own, was fixed *before* that token was drawn. *Skipping* a token and trying the next would be no leak either, but it is
-# no gain: the next survival is not higher, so it does not raise Θ where this one did not.
+# The same holds for a batch. Tokens are looked at in the order of survival, and when a token's turn comes, all that has been
+# looked at, its own survival included, was fixed *before* that token was drawn. Two requests with c₁ = .8 and .5: the
+# second one's token is verified only if the first one drafted B, and still both say AA, AB, BA, BB with the probabilities
+# .49, .21, .21, .09, as two independent targets do:
+
+# %% role="picture"
+def decide(rows):
+    """Algorithm 1 on a table for two requests; say what it decides."""
+    lengths = schedule_prefixes(rows, [0.0, 2.0, 1.0, 0.75, 0.65, 0.5, 0.4])
+    print(f"  c = {rows}: ℓ = {lengths}")
+    return lengths
+
+
+print(emitted(decide, first_confidences=(0.8, 0.5)).ravel())
+
+# %% [markdown]
+# *Skipping* a token and trying the next would be no leak either, and no gain: the next survival is not higher, so it does
+# not raise Θ where this one did not.
 #
 # ## The price: a staircase
 #
@@ -278,7 +306,7 @@ print("with your early stop      ", law)
 stairs = np.append(0.0, 1000.0 / (10.0 + 4.0 * np.ceil(np.arange(1, 9) / 4)))
 theta = np.cumsum([1.0, *np.cumprod([0.9] * 7)]) * stairs[1:]
 (stop,) = schedule_prefixes([[0.9] * 7], stairs)
-print(f"stops at ℓ = {stop}; the best is ℓ = {theta.argmax()}; share {theta[stop] / theta.max():.3f}")
+print(f"stops at ℓ = {stop}, best is ℓ = {theta.argmax()}, share {theta[stop] / theta.max():.3f}")
 viz.lines({"Θ, tokens per second": {"Θ": theta}}, x=range(8), x_name="verified draft tokens ℓ",
           marks={"Algorithm 1 stops": stop, "best": int(theta.argmax())})
 
@@ -399,7 +427,7 @@ check("5.3", lagged_budget)
 # %% role="picture"
 for old in ([[0.8, 0.9]], [[0.8, 0.0]]):
     budget = lagged_budget(old, two_token_table)
-    law = first_token_law(lambda rows: allocate_budget(rows, budget))
+    law = emitted(lambda rows: allocate_budget(rows, budget))
     print(f"two rounds ago {old}: K = {budget}, first token", law)
 
 # %% [markdown]
@@ -438,4 +466,4 @@ viz.lines(sweep(policies, USERS, tiles), x=USERS, x_name="requests at the same t
 # * DSpark: *Confidence-Scheduled Speculative Decoding with Semi-Autoregressive Generation*, Section 3.2 and Algorithm 1,
 #   [arXiv 2607.05147](https://arxiv.org/abs/2607.05147)
 # * Leviathan et al.: *Fast Inference from Transformers via Speculative Decoding*, [arXiv 2211.17192](https://arxiv.org/abs/2211.17192),
-#   for the rule that `first_token_law` uses
+#   for the rule that `first_token` uses
