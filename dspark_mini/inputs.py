@@ -19,6 +19,7 @@ __all__ = [
     "bias_row",
     "check_best",
     "check_same_length",
+    "check_shape",
     "drafter_mode",
     "logit_rows",
     "number",
@@ -63,7 +64,10 @@ def logit_rows(name: str, rows: ArrayLike) -> NDArray[Any]:
 
 
 def check_best(
-    best: float, block_logits: tuple[int, ArrayLike], markov_bias: tuple[int, ArrayLike | None] | None = None
+    best: float,
+    block_logits: tuple[int, ArrayLike],
+    markov_bias: tuple[int, ArrayLike | None] | None = None,
+    name: str = "block_logits",
 ) -> None:
     """Raise a ValueError unless the best logit of a row is finite, and say which input is at fault.
 
@@ -74,6 +78,7 @@ def check_best(
         best: the logit at the argmax, a bias included.
         block_logits: the position of the row, and the row (V,).
         markov_bias: the token whose bias was added, and the bias (V,) or None.
+        name: the name of the argument that holds the row, for the message.
 
     Raises:
         ValueError: the row or the bias holds NaN, +inf or nothing but −inf, or together they leave no token.
@@ -82,12 +87,12 @@ def check_best(
         return
     position, row = block_logits
     if fault := _logit_fault(row):
-        raise ValueError(f"block_logits row {position} {fault}.")
+        raise ValueError(f"{name} row {position} {fault}.")
     token, bias = markov_bias or (0, None)
     if bias is not None and (fault := _logit_fault(bias)):
         raise ValueError(f"markov_bias of token {token} {fault}.")
     if best == -np.inf:
-        raise ValueError(f"block_logits row {position} and markov_bias of token {token} leave no token to choose.")
+        raise ValueError(f"{name} row {position} and markov_bias of token {token} leave no token to choose.")
 
 
 def bias_mapping(name: str, biases: Mapping[int, ArrayLike]) -> Mapping[int, ArrayLike]:
@@ -132,6 +137,13 @@ def check_same_length(name: str, values: ArrayLike, other_name: str, other: Arra
     entries, other_entries = _entries(values), _entries(other)
     if len(entries) != len(other_entries):
         raise ValueError(f"{other_name} has {len(other_entries)} entries, but {name} has {len(entries)}.")
+
+
+def check_shape(name: str, matrix: NDArray[Any], shape: tuple[int, int]) -> None:
+    """Raise a ValueError unless a matrix has this shape; without rows, its number of columns does not matter."""
+    rows, columns = shape
+    if len(matrix) != rows or (rows > 0 and matrix.shape[1] != columns):
+        raise ValueError(f"{name} has shape {matrix.shape}, but the other arguments need {shape}.")
 
 
 def token_id(name: str, token: int) -> int:

@@ -368,10 +368,14 @@ def cell_by_cell(context_length: int, anchor_positions: Any, block_length: int) 
 def nested_comprehension(context_length: int, anchor_positions: Any, block_length: int) -> Mask:
     context, anchors, length = _read(context_length, anchor_positions, block_length)
     count = range(len(anchors))
-    return np.array([
-        [c < anchors[j] for c in range(context)] + [i == j for i in count for _ in range(length)]
-        for j in count for _ in range(length)
-    ], dtype=np.bool_)
+    return np.array(
+        [
+            [c < anchors[j] for c in range(context)] + [i == j for i in count for _ in range(length)]
+            for j in count
+            for _ in range(length)
+        ],
+        dtype=np.bool_,
+    )
 
 
 @right("2.4", "np.kron blows an identity matrix up to the block half and the anchors up to the context half.")

@@ -30,8 +30,13 @@ def _read(
 
 def _record(mode: str, block: Any, budget: Any) -> Record:
     """Write the five keys down."""
-    return {"mode": mode, "block_tokens": block, "verify_tokens": block[:budget], "proposed": len(block),
-            "verify_budget": budget}
+    return {
+        "mode": mode,
+        "block_tokens": block,
+        "verify_tokens": block[:budget],
+        "proposed": len(block),
+        "verify_budget": budget,
+    }
 
 
 def _run_above(values: list[float], threshold: float) -> int:
@@ -255,7 +260,12 @@ def only_array_confidences(
 
 @wrong("record", "no_memory", "A list in the signature is new in every call.")
 def tokens_pile_up(
-    mode: str, candidates: Any, confidences: Any, threshold: float, max_tokens: int = 8, block: list[int] = []  # noqa: B006
+    mode: str,
+    candidates: Any,
+    confidences: Any,
+    threshold: float,
+    max_tokens: int = 8,
+    block: list[int] = [],  # noqa: B006
 ) -> Record:
     tokens, values = _read(mode, candidates, confidences, threshold, max_tokens)
     block.extend(tokens)
@@ -323,9 +333,7 @@ def negative_tokens_pass(mode: str, candidates: Any, confidences: Any, threshold
 
 
 @wrong("record", "bad_input_raises", "Confidences behind the stop are never used, so they need no check.")
-def tail_left_unchecked(
-    mode: str, candidates: Any, confidences: Any, threshold: float, max_tokens: int = 8
-) -> Record:
+def tail_left_unchecked(mode: str, candidates: Any, confidences: Any, threshold: float, max_tokens: int = 8) -> Record:
     limit = unit_number("threshold", threshold)
     stop = next((k + 1 for k, value in enumerate(confidences) if value < limit), len(confidences))
     checked = [float(value) for value in confidences[:stop]] + [0.0] * (len(confidences) - stop)
