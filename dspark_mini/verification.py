@@ -28,7 +28,7 @@ from dspark_mini.inputs import (
 def verify_greedy(draft_tokens: ArrayLike, target_logits: ArrayLike) -> dict[str, Any]:
     """Keep the drafts that greedy decoding would have chosen, and add the target's next token.
 
-    Draft k is accepted while it equals the argmax of row k; of equal logits the lowest token id wins.
+    Draft k is accepted while it equals the argmax of row k; of equal logits the lowest id wins.
     The first draft that differs ends the round. The argmax of row `accepted` follows: a correction
     in place of the refused draft, or a bonus behind the last one.
 
@@ -48,7 +48,7 @@ def verify_greedy(draft_tokens: ArrayLike, target_logits: ArrayLike) -> dict[str
         draft_tokens [1, 0], target_logits [[.1, .9], [.3, .7], [.8, .2]]
         →  {'accepted': 1, 'tokens': [1, 1]}
 
-    Source: Leviathan et al. (arXiv 2211.17192), Section 2, at temperature 0.
+    Source: Leviathan et al. (arXiv 2211.17192), Sections 2.2 and 2.3, with one-hot rows.
     """
     logits = logit_rows("target_logits", target_logits)  # (γ+1, V)
     drafts = tokens_in("draft_tokens", draft_tokens, logits.shape[1])  # (γ,)
@@ -97,7 +97,7 @@ def acceptance_probability(p: ArrayLike, q: ArrayLike, token: int) -> float:
 
 
 def residual_distribution(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
-    """Return the distribution that replaces a rejected draft: what p has in excess of q, normalised.
+    """Return what replaces a rejected draft: the excess of p over q, normalised.
 
     Args:
         p: (V,) the target's distribution at this position.
@@ -125,9 +125,12 @@ def residual_distribution(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
 
 
 def verify_sampling(
-    draft_tokens: ArrayLike, draft_probs: ArrayLike, target_probs: ArrayLike, rng: np.random.Generator
+    draft_tokens: ArrayLike,
+    draft_probs: ArrayLike,
+    target_probs: ArrayLike,
+    rng: np.random.Generator,
 ) -> dict[str, Any]:
-    """Keep a prefix of the drafts and add one token, so that the text is distributed as the target's.
+    """Keep a prefix of the drafts and add one token, so that the text follows the target's law.
 
     Draft k is accepted with probability min(1, p/q), on its own draw. The first rejection ends the
     round with a token from the residual norm(max(p − q, 0)) of that position. If all are accepted,
@@ -160,16 +163,14 @@ def verify_sampling(
     check_shape("draft_probs", q, (len(drafts), p.shape[1]))
     for k, token in enumerate(drafts):
         if q[k, token] == 0.0:
-            raise ValueError(f"draft_probs row {k} gives 0 to token {token}, which was drafted there.")
+            raise ValueError(f"draft_probs row {k} gives 0 to token {token}, its own draft.")
     ### BEGIN SOLUTION
-    accepted = 0
-    while accepted < len(drafts):
-        p_row, q_row = p[accepted], q[accepted]  # (V,)
-        if rng.random() >= acceptance_probability(p_row, q_row, drafts[accepted]):
+    accepted, row = 0, p[-1]  # (V,) the bonus row, unless a draft is rejected
+    for token, p_row, q_row in zip(drafts, p, q):  # (V,) each
+        if rng.random() >= acceptance_probability(p_row, q_row, token):
+            row = residual_distribution(p_row, q_row)
             break
         accepted += 1
-    rejected = accepted < len(drafts)
-    row = residual_distribution(p_row, q_row) if rejected else p[accepted]  # (V,)
     last = int(rng.choice(row.size, p=row / row.sum()))
     return {"accepted": accepted, "tokens": [*drafts[:accepted], last]}
     ### END SOLUTION
@@ -190,12 +191,12 @@ def cut_output(tokens: ArrayLike, stop_tokens: ArrayLike, max_new_tokens: int) -
         A new list of plain ints, a prefix of tokens.
 
     Raises:
-        ValueError: tokens or stop_tokens hold something that is no token id, or the cap is negative.
+        ValueError: tokens or stop_tokens hold what is no token id, or the cap is negative.
 
     Example:
-        tokens [5, 2, 7], stop_tokens [2], max_new_tokens 10  →  [5, 2];  with max_new_tokens 1  →  [5]
+        tokens [5, 2, 7], stop_tokens [2], max_new_tokens 10  →  [5, 2];  with a cap of 1  →  [5]
 
-    Source: the rule of plain decoding, which checks every token; see SPEC, Section 1.
+    Source: the stopping rule of plain decoding, applied to every token of a round.
     """
     emitted = token_ids("tokens", tokens)
     stops = set(token_ids("stop_tokens", stop_tokens))

@@ -88,7 +88,7 @@ def empty_rounds(rng: Rng) -> Iterator[Call]:
 def tied_rounds(rng: Rng) -> Iterator[Call]:
     """Few levels, exact binary fractions: most rows have a tie, and the drafts are among the best."""
     for _, logits in rounds(rng, 1.0):
-        rows = rng.integers(0, 2, size=logits.shape) / 4.0
+        rows: Array = rng.integers(0, 2, size=logits.shape) / 4.0
         yield call([int(rng.choice(np.flatnonzero(row == row.max()))) for row in rows[:-1]], rows)
 
 
@@ -678,11 +678,11 @@ TASK_1_4 = Task(
         "Walk along the drafts. Accept draft k if rng.random() is below acceptance_probability(p[k], q[k], token); "
         "leave the loop at the first rejection. Then one row is left to draw from: residual_distribution of the "
         "rejected position, or the last row of p. rng.choice draws, but wants a row whose sum is 1 to the last digits.",
-        "accepted = 0\n"
-        "while accepted < number of drafts:\n"
-        "    stop if rng.random() ≥ acceptance_probability(p[accepted], q[accepted], draft_tokens[accepted])\n"
+        "accepted = 0, row = the last row of p\n"
+        "for each draft, with its row of p and its row of q:\n"
+        "    if rng.random() ≥ acceptance_probability(p row, q row, draft):\n"
+        "        row = residual_distribution(p row, q row), and leave the loop\n"
         "    accepted += 1\n"
-        "row = residual_distribution(p[accepted], q[accepted]) if one was rejected, else p[accepted]\n"
         "last = int(rng.choice(number of tokens, p=row / row.sum()))\n"
         "return the number, and the accepted drafts with last behind them",
     ),

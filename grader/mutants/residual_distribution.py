@@ -59,7 +59,8 @@ def cut_after_normalising(p: Any, q: Any) -> Row:
     if np.array_equal(target, draft):
         return target.copy()
     difference = target - draft
-    return np.maximum(difference / np.abs(difference).sum(), 0.0)
+    row: Row = np.maximum(difference / np.abs(difference).sum(), 0.0)
+    return row
 
 
 @wrong(TASK, "surplus_normalised", "A softmax turns the differences into a distribution.")
@@ -68,7 +69,8 @@ def softmax_of_difference(p: Any, q: Any) -> Row:
     if np.array_equal(target, draft):
         return target.copy()
     weights = np.exp(target - draft)
-    return weights / weights.sum()
+    row: Row = weights / weights.sum()
+    return row
 
 
 @wrong(TASK, "surplus_normalised", "What both have in common is left over.")
@@ -102,7 +104,8 @@ def largest_surplus_alone(p: Any, q: Any) -> Row:
     target, draft = _read(p, q)
     if np.array_equal(target, draft):
         return target.copy()
-    return np.eye(target.size)[(target - draft).argmax()]
+    row: Row = np.eye(target.size)[(target - draft).argmax()]
+    return row
 
 
 @wrong(TASK, "every_surplus_counts", "All tokens with an excess are equally good.")
@@ -130,7 +133,8 @@ def division_by_zero(p: Any, q: Any) -> Row:
 def zeros_if_equal(p: Any, q: Any) -> Row:
     target, draft = _read(p, q)
     excess = np.maximum(target - draft, 0.0)
-    return excess / max(excess.sum(), 1e-300)
+    row: Row = excess / max(excess.sum(), 1e-300)
+    return row
 
 
 @wrong(TASK, "equal_rows_return_target", "If nothing is missing, every token is as good as any other.")

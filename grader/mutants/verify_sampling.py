@@ -25,7 +25,7 @@ def _read(draft_tokens: Any, draft_probs: Any, target_probs: Any, zeros: bool = 
     check_shape("draft_probs", q, (len(drafts), p.shape[1]))
     for k, token in enumerate(drafts):
         if q[k, token] == 0.0 and not zeros:
-            raise ValueError(f"draft_probs row {k} gives 0 to token {token}, which was drafted there.")
+            raise ValueError(f"draft_probs row {k} gives 0 to token {token}, its own draft.")
     return drafts, q, p
 
 
@@ -342,7 +342,7 @@ def last_token_from_random(draft_tokens: Any, draft_probs: Any, target_probs: An
     drafts, q, p = _read(draft_tokens, draft_probs, target_probs)
     accepted = _accepted(drafts, q, p, rng)
     row = p[-1] if accepted == len(drafts) else _residual(p[accepted], q[accepted])
-    return {"accepted": accepted, "tokens": [*drafts[:accepted], random.choices(range(row.size), row)[0]]}
+    return {"accepted": accepted, "tokens": [*drafts[:accepted], random.choices(range(row.size), row.tolist())[0]]}
 
 
 @wrong(TASK, "accepts_with_p_over_q", "A generator with a fixed seed makes results repeatable.")
@@ -397,7 +397,7 @@ def zero_noticed_in_turn(draft_tokens: Any, draft_probs: Any, target_probs: Any,
     while accepted < len(drafts):
         x = drafts[accepted]
         if q[accepted, x] == 0.0:
-            raise ValueError(f"draft_probs row {accepted} gives 0 to token {x}, which was drafted there.")
+            raise ValueError(f"draft_probs row {accepted} gives 0 to token {x}, its own draft.")
         if rng.random() >= p[accepted, x] / q[accepted, x]:
             break
         accepted += 1
