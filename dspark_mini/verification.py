@@ -92,7 +92,7 @@ def acceptance_probability(p: ArrayLike, q: ArrayLike, token: int) -> float:
     if draft[token] == 0.0:
         raise ValueError(f"q[{token}] is 0, so token {token} cannot have been drafted.")
     ### BEGIN SOLUTION
-    return min(1.0, float(target[token] / draft[token]))
+    return min(1.0, float(target[token]) / float(draft[token]))
     ### END SOLUTION
 
 
