@@ -88,7 +88,7 @@ def empty_rounds(rng: Rng) -> Iterator[Call]:
 def tied_rounds(rng: Rng) -> Iterator[Call]:
     """Few levels, exact binary fractions: most rows have a tie, and the drafts are among the best."""
     for _, logits in rounds(rng, 1.0):
-        rows: Array = rng.integers(0, 2, size=logits.shape) / 4.0
+        rows = np.asarray(rng.integers(0, 2, size=logits.shape)) / 4.0
         yield call([int(rng.choice(np.flatnonzero(row == row.max()))) for row in rows[:-1]], rows)
 
 
