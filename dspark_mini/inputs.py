@@ -26,6 +26,7 @@ __all__ = [
     "checked_logit_rows",
     "checked_logits",
     "confidence_rows",
+    "check_shape",
     "drafter_mode",
     "logit_rows",
     "lookup_table",
@@ -96,7 +97,10 @@ def checked_logit_rows(name: str, rows: ArrayLike) -> NDArray[np.float64]:
 
 
 def check_best(
-    best: float, block_logits: tuple[int, ArrayLike], markov_bias: tuple[int, ArrayLike | None] | None = None
+    best: float,
+    block_logits: tuple[int, ArrayLike],
+    markov_bias: tuple[int, ArrayLike | None] | None = None,
+    name: str = "block_logits",
 ) -> None:
     """Raise a ValueError unless the best logit of a row is finite, and say which input is at fault.
 
@@ -107,6 +111,7 @@ def check_best(
         best: the logit at the argmax, a bias included.
         block_logits: the position of the row, and the row (V,).
         markov_bias: the token whose bias was added, and the bias (V,) or None.
+        name: the name of the argument that holds the row, for the message.
 
     Raises:
         ValueError: the row or the bias holds NaN, +inf or nothing but −inf, or together they leave no token.
@@ -117,12 +122,12 @@ def check_best(
         return
     position, row = block_logits
     if fault := _logit_fault(row):
-        raise ValueError(f"block_logits row {position} {fault}.")
+        raise ValueError(f"{name} row {position} {fault}.")
     token, bias = markov_bias or (0, None)
     if bias is not None and (fault := _logit_fault(bias)):
         raise ValueError(f"markov_bias of token {token} {fault}.")
     if best == -np.inf:
-        raise ValueError(f"block_logits row {position} and markov_bias of token {token} leave no token to choose.")
+        raise ValueError(f"{name} row {position} and markov_bias of token {token} leave no token to choose.")
 
 
 def bias_mapping(name: str, biases: Mapping[int, ArrayLike]) -> Mapping[int, ArrayLike]:
@@ -243,6 +248,11 @@ def check_same_shape(name: str, values: NDArray[Any], other_name: str, other: ND
     """Raise a ValueError unless two arrays have the same shape."""
     if values.shape != other.shape:
         raise ValueError(f"{other_name} has shape {other.shape}, but {name} has shape {values.shape}.")
+def check_shape(name: str, matrix: NDArray[Any], shape: tuple[int, int]) -> None:
+    """Raise a ValueError unless a matrix has this shape; without rows, its number of columns does not matter."""
+    rows, columns = shape
+    if len(matrix) != rows or (rows > 0 and matrix.shape[1] != columns):
+        raise ValueError(f"{name} has shape {matrix.shape}, but the other arguments need {shape}.")
 
 
 def token_id(name: str, token: int) -> int:

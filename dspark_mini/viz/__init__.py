@@ -24,6 +24,16 @@ __all__ = [
     "emitted_laws",
     "gain_bars",
     "lines",
+from dspark_mini.viz.mask import mask_picture, verification_picture
+from dspark_mini.viz.overview import readme_picture
+from dspark_mini.viz.verification import accepted_mass, emitted_laws, verified_rounds
+
+__all__ = [
+    "acceptance_decay",
+    "accepted_mass",
+    "candidate_grid",
+    "confidence_budget",
+    "emitted_laws",
     "mask_picture",
     "overlap_picture",
     "readme_picture",
@@ -36,5 +46,7 @@ __all__ = [
     "tokens_per_round",
     "tree_mask_picture",
     "verify_schedule",
+    "verification_picture",
+    "verified_rounds",
     "who_depends_on_what",
 ]

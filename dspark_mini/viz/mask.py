@@ -22,6 +22,7 @@ from dspark_mini.viz.style import (
     hide_frame,
     picture,
     plot_axes,
+    subscript,
     write,
 )
 
@@ -139,3 +140,39 @@ def _explain(figure: Picture, with_anchors: bool) -> None:
         handlelength=1.0,
         handleheight=1.0,
     )
+
+
+def verification_picture(mask: ArrayLike, context_length: int) -> Picture:
+    """Draw the mask of a verification forward, where the context has rows too, and say what each row predicts.
+
+    Args:
+        mask: (n, n) booleans, the context first, then the drafts.
+        context_length: number of context tokens; the last of them is the anchor x_0.
+
+    Returns:
+        The picture; made for up to about 30 tokens.
+    """
+    on = _boolean_matrix(mask)  # (n, n)
+    n = len(on)
+    context = whole_number("context_length", context_length, low=0, high=n)
+    if on.shape != (n, n):
+        raise ValueError(f"mask must be square, not of shape {on.shape}.")
+    places = [k + 0.6 * (k >= context) for k in range(n)]
+    side = min(0.3, 6.0 / (n + 1))  # inches a cell
+    figure = picture(side * (n + 1) + 2.4, side * (n + 1) + 1.4)
+    ax = plot_axes(figure)[0]
+    for value, color, name in ((True, BLUE, "may look"), (False, FAINT, "may not look")):
+        cells(ax, [(places[c], places[r]) for r, c in np.argwhere(on == value)], color, name)
+    names = [subscript("x", k) if k >= 0 else "·" for k in range(1 - context, n - context + 1)]
+    ax.set(xlim=(-0.8, places[-1] + 3.4), ylim=(places[-1] + 0.8, -0.8), aspect="equal")
+    ax.set_xticks(places, names)
+    ax.set_yticks(places, names)
+    ax.tick_params(labeltop=True, labelbottom=False)
+    ax.set_xlabel("column: at whom", color=INK, fontsize=NORMAL)
+    ax.set_ylabel("row: who looks", color=INK, fontsize=NORMAL)
+    for k in range(max(context - 1, 0), n):
+        what = f"judges {subscript('x', k - context + 2)}" if k < n - 1 else "bonus token"
+        write(ax, places[-1] + 0.8, places[k], what, size=SMALL, ha="left")
+    hide_frame(ax)
+    _explain(figure, with_anchors=False)
+    return figure

@@ -106,6 +106,22 @@ def test_the_best_sum_shows_whether_row_and_bias_are_sound(pairs: list[tuple[flo
         inputs.check_best(best, block_logits=(3, row), markov_bias=(7, bias))
 
 
+def test_the_best_logit_of_any_argument_is_named_by_it() -> None:
+    with pytest.raises(ValueError, match=f"{NAME} row 2 holds nan at token 1"):
+        inputs.check_best(NAN, (2, [0.5, NAN]), name=NAME)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (0, 3), (0, 0)])
+def test_a_matrix_of_the_right_shape_passes(shape: tuple[int, int]) -> None:
+    inputs.check_shape(NAME, np.zeros(shape), (shape[0], 3))
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 2), (0, 3)])
+def test_a_matrix_of_another_shape_is_refused(shape: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"{NAME} has shape {shape}, but the other arguments need (3, 3)")):
+        inputs.check_shape(NAME, np.zeros(shape), (3, 3))
+
+
 def test_a_bias_mapping_is_whatever_answers_get_and_is_not_read() -> None:
     class Head:
         def get(self, token: int) -> None:

@@ -1,4 +1,4 @@
-"""Properties, examples and bad inputs of block_mask, proven on a small attention layer."""
+"""Properties, examples and bad inputs of the masks, proven on a small attention layer."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dspark_mini import block_mask
+from dspark_mini.masks import verification_mask
 
 NAN = float("nan")
 MANY = settings(max_examples=40, deadline=None)
@@ -189,3 +190,78 @@ def test_the_first_bad_anchor_is_named_wherever_it_stands(
     for form in (anchors, np.array(anchors)):
         with pytest.raises(ValueError, match=re.escape(f"anchor_positions[{position}]")):
             block_mask(context, form, length)
+
+
+# --- verification_mask ---------------------------------------------------------------------------------
+
+LENGTHS = st.tuples(st.integers(0, 6), st.integers(0, 5)).filter(any)
+
+
+def may_look(row: int, column: int, context: int) -> bool:
+    """Say the three sentences of the rule for one cell."""
+    if row < context:
+        return column <= row
+    return column < context or context <= column <= row
+
+
+@MANY
+@given(LENGTHS)
+def test_every_cell_of_the_verification_mask_follows_the_rule(lengths: tuple[int, int]) -> None:
+    n = sum(lengths)
+    mask = verification_mask(*lengths)
+    assert type(mask) is np.ndarray and mask.dtype == np.bool_ and mask.shape == (n, n)
+    assert mask.tolist() == [[may_look(row, column, lengths[0]) for column in range(n)] for row in range(n)]
+
+
+@MANY
+@given(LENGTHS, st.integers(0, 2**32 - 1))
+def test_a_later_token_never_changes_a_row_of_the_forward_and_an_earlier_one_does(
+    lengths: tuple[int, int], seed: int
+) -> None:
+    n, rng = sum(lengths), np.random.default_rng(seed)
+    queries, keys, values = rng.uniform(-1.0, 1.0, size=(3, n, 3))
+    mask = verification_mask(*lengths)
+    before = attend(queries, keys, values, mask)
+    for column in range(n):
+        moved, turned = values.copy(), keys.copy()
+        moved[column] += 1.0
+        turned[column] = -5.0
+        by_value = np.abs(attend(queries, keys, moved, mask) - before).max(axis=1)
+        by_both = np.abs(attend(queries, turned, moved, mask) - before).max(axis=1)
+        looking = np.array([may_look(row, column, lengths[0]) for row in range(n)])
+        assert (by_value[looking] > 1e-6).all()
+        assert (by_value[~looking] == 0.0).all() and (by_both[~looking] == 0.0).all()
+
+
+@MANY
+@given(LENGTHS, st.integers(0, 2**32 - 1))
+def test_one_forward_through_two_layers_equals_decoding_token_by_token(lengths: tuple[int, int], seed: int) -> None:
+    n, rng = sum(lengths), np.random.default_rng(seed)
+    embedded, weights = rng.normal(size=(n, 4)), rng.normal(size=(2, 3, 4, 4)) / 2.0
+    cached: list[list[np.ndarray]] = [[], []]  # what each layer has read so far: its cache
+    for position, row in enumerate(embedded):
+        for layer, (wq, wk, wv) in enumerate(weights):
+            cached[layer].append(row)
+            seen = np.array(cached[layer])
+            open_row = np.ones((1, position + 1), dtype=bool)
+            row = row + attend((row @ wq)[None], seen @ wk, seen @ wv, open_row)[0]
+        assert np.allclose(row, forward(embedded, weights, verification_mask(*lengths))[position], atol=1e-9)
+
+
+def forward(x: np.ndarray, weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Run all tokens through the layers at once."""
+    for wq, wk, wv in weights:
+        x = x + attend(x @ wq, x @ wk, x @ wv, mask)
+    return x
+
+
+@pytest.mark.parametrize(("arguments", "where"), [
+    pytest.param((-1, 2), "context_length", id="negative context"),
+    pytest.param((2, -1), "draft_length", id="negative draft"),
+    pytest.param((2.0, 1), "context_length", id="context a float"),
+    pytest.param((2, True), "draft_length", id="draft a bool"),
+    pytest.param((None, 1), "context_length", id="context None"),
+])
+def test_bad_input_of_the_verification_mask_is_refused(arguments: tuple[Any, ...], where: str) -> None:
+    with pytest.raises(ValueError, match=where):
+        verification_mask(*arguments)
