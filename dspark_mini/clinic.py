@@ -51,7 +51,7 @@ def visible_features(anchor_positions: ArrayLike, block_length: int) -> NDArray[
 
     Source: DFlash (arXiv 2602.06036): a block never sees features at or after its own anchor.
     """
-    anchors = np.array(whole_numbers("anchor_positions", anchor_positions, low=0), dtype=int)  # (A,)
+    anchors = np.array(whole_numbers("anchor_positions", anchor_positions, low=0), dtype=int)
     if anchors.size == 0:
         raise ValueError("anchor_positions is empty: it needs at least one anchor.")
     block_length = whole_number("block_length", block_length, low=1)
@@ -154,7 +154,12 @@ def read_predictions(block_logits: ArrayLike, layout: str) -> list[int]:
     ### END SOLUTION
 
 
-def draft_in_target_ids(token: int, draft_probs: ArrayLike, d2t: ArrayLike, vocabulary: int) -> dict[str, Any]:
+def draft_in_target_ids(
+    token: int,
+    draft_probs: ArrayLike,
+    d2t: ArrayLike,
+    vocabulary: int,
+) -> dict[str, Any]:
     """Carry a drafted token, and the row it was drawn from, over into the target's vocabulary.
 
     A drafter with a small vocabulary keeps a table d2t of offsets: its token i is the target's
@@ -235,7 +240,7 @@ def top_k_proposal(draft_probs: ArrayLike, top_k: int, rng: np.random.Generator)
     Example:
         [.5, .3, .2], top_k 2  →  token 0 with probability 5/8, else 1;  row [.625, .375, 0]
 
-    Source: Leviathan et al. 2023, section 2.3: q is the adjusted distribution, after top-k.
+    Source: Leviathan et al. 2023, section 2.2: q is the adjusted distribution, after top-k.
     """
     probs = probability_row("draft_probs", draft_probs)  # (V,)
     top_k = whole_number("top_k", top_k, low=1)
@@ -326,7 +331,11 @@ def emit_one_token(token: int, p: ArrayLike, q: ArrayLike, rng: np.random.Genera
     ### END SOLUTION
 
 
-def commit_until_stop(output: ArrayLike, round_tokens: ArrayLike, stop_tokens: ArrayLike) -> dict[str, Any]:
+def commit_until_stop(
+    output: ArrayLike,
+    round_tokens: ArrayLike,
+    stop_tokens: ArrayLike,
+) -> dict[str, Any]:
     """Append the tokens of one round to the output, up to and with the first stop token.
 
     Args:
