@@ -236,7 +236,7 @@ check("8.3", block_input_positions)
 #
 # **Seen.** A checkpoint with the anchor-first layout, served as if it had the other one: accepted length 1.065. With
 # its own layout, same weights, same requests: 1.631 ([comment in SGLang pull request
-# 40203](https://github.com/sgl-project/sglang/pull/40203)). Nothing failed, and the text was right. The opposite mix-up
+# 40203](https://github.com/sgl-project/sglang/pull/40203)). Nothing failed, for the target corrects the text. The opposite mix-up
 # exists as well, with an acceptance below 1 % ([vLLM issue 56792](https://github.com/vllm-project/vllm/issues/56792)).
 #
 # **Rule.** DFlash feeds the anchor and γ masks, and the masks predict. DSpark feeds the anchor and γ − 1 masks, and
