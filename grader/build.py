@@ -3,17 +3,20 @@
 A lesson is a jupytext percent file in solutions/. Its cells carry at most one mark:
 
     # %% task="2.1"        the reference of the task, with a solution region that learners get as a stub
+    # %% bug="8.3"         likewise, but learners get the code with a bug in place of the solution region
     # %% given="record"    the reference of a task whose solution is given
     # %% check="2.1"       the cell that checks the learner's function
     # %% role="setup"      imports; handed out as they stand (likewise "show" and "picture")
 
-The bodies of the first three are written by the build, from the library and from the checks.
+The bodies of the first four are written by the build, from the library and from the checks. The lines with the bug
+are the body of the function of the same name in the module beside the reference's: clinic_bugs for clinic.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
+import importlib
 import inspect
 import re
 import textwrap
@@ -27,14 +30,16 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from grader.checks import TASKS
 from grader.process import ROOT
+from grader.report import FAIL, MISSING, PARTIAL
 from grader.tasks import Task
 
 SOLUTIONS, NOTEBOOKS = ROOT / "solutions", ROOT / "notebooks"
 NBGRADER_SOURCE = ROOT / "build" / "nbgrader" / "source"
 REGION = re.compile(r"^( *)### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION\n?", re.M | re.S)
-STUB_COMMENT = "# YOUR CODE HERE, in place of the next line"  # the same text stands in grader/nbgrader_config.py
+STUB_COMMENT = "# YOUR CODE HERE, in place of what follows"  # the same text stands in grader/nbgrader_config.py
 HIDDEN_TESTS = "### BEGIN HIDDEN TESTS\nfrom grader import points as check\n### END HIDDEN TESTS\n"
-MARKS = ("task", "given", "check")
+MARKS = ("task", "bug", "given", "check")
+FREE_SHARE = 3  # a bug that nobody has touched earns at most one point in so many
 
 
 class BuildError(Exception):
@@ -102,14 +107,31 @@ def fill(text: str, lesson: str) -> str:
     return "".join(filled).rstrip("\n") + "\n"
 
 
-def stubbed(solution: str, task: Task) -> str:
-    """Replace the solution region by a stub that raises at the very place."""
-    return REGION.sub(lambda m: f"{m[1]}{STUB_COMMENT}\n{_raise_line(m[1], task)}", solution)
+def stubbed(cell: Cell) -> str:
+    """Replace the solution region of a task's cell by a stub that raises at the very place, or by the bug."""
+    return REGION.sub(lambda m: f"{m[1]}{STUB_COMMENT}\n{_left_over(m[1], cell)}", cell.source + "\n")
 
 
-def solved_for_nbgrader(solution: str, task: Task) -> str:
-    """Let the stub's last line stand behind the solution, where nbgrader leaves it when it cuts the solution out."""
-    return REGION.sub(lambda m: m[0] + _raise_line(m[1], task), solution)
+def solved_for_nbgrader(cell: Cell) -> str:
+    """Let what learners get stand behind the solution, where nbgrader leaves it when it cuts the solution out.
+
+    The solution ends in a return, so that nothing behind it runs before it is cut out.
+    """
+    return REGION.sub(lambda m: m[0] + _left_over(m[1], cell), cell.source + "\n")
+
+
+def buggy_lines(task: Task) -> str:
+    """Return the lines that stand in place of the solution of a task with a bug, without indentation."""
+    module = importlib.import_module(f"{task.module}_bugs")
+    if not hasattr(module, task.function):
+        raise BuildError(
+            f"Task {task.id} is to be handed out with a bug, but {module.__name__} has no {task.function}."
+        )
+    source = textwrap.dedent(inspect.getsource(getattr(module, task.function)))
+    function = ast.parse(source).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    first = function.body[1 if ast.get_docstring(function) else 0]
+    return textwrap.dedent("\n".join(source.splitlines()[first.lineno - 1 :])) + "\n"
 
 
 def solution_lines(solution: str) -> int:
@@ -139,6 +161,7 @@ class Cell:
     role: str  # 'task', 'given', 'check', 'setup', 'show', 'picture' or ''
     source: str
     task: Task | None = None
+    has_bug: bool = False  # learners get a bug to repair, not a stub
 
 
 def _cells(text: str) -> Iterator[Cell]:
@@ -147,7 +170,8 @@ def _cells(text: str) -> Iterator[Cell]:
     for cell in jupytext.reads(text, fmt="py:percent").cells:
         mark = next((m for m in MARKS if m in cell.metadata), "")
         task = TASKS[cell.metadata[mark]] if mark else None
-        yield Cell(cell.cell_type, mark or cell.metadata.get("role", ""), cell.source, task)
+        role = "task" if mark == "bug" else mark or cell.metadata.get("role", "")
+        yield Cell(cell.cell_type, role, cell.source, task, mark == "bug")
 
 
 def _task(identity: str, lesson: str) -> Task:
@@ -161,7 +185,13 @@ def _body(mark: str, task: Task) -> str:
     if mark == "check":
         return f'check("{task.id}", {task.function})\n'
     source = inspect.getsource(task.reference)
-    return source if mark == "task" else REGION.sub(lambda m: m[2], source)
+    return REGION.sub(lambda m: m[2], source) if mark == "given" else source
+
+
+def _left_over(indent: str, cell: Cell) -> str:
+    """Return what learners find in place of the solution region: the line that raises, or the lines with the bug."""
+    assert cell.task is not None
+    return textwrap.indent(buggy_lines(cell.task), indent) if cell.has_bug else _raise_line(indent, cell.task)
 
 
 def _raise_line(indent: str, task: Task) -> str:
@@ -176,7 +206,7 @@ def _notebook_cell(cell: Cell, for_nbgrader: bool) -> Any:
         return new_markdown_cell(cell.source, id=name, metadata={"lang": "en"})
     source = cell.source
     if cell.task and cell.role == "task":
-        source = solved_for_nbgrader(source + "\n", cell.task) if for_nbgrader else stubbed(source + "\n", cell.task)
+        source = solved_for_nbgrader(cell) if for_nbgrader else stubbed(cell)
     if cell.role == "check" and for_nbgrader:
         source = HIDDEN_TESTS + source
     metadata: dict[str, Any] = {"dspark": {"role": cell.role} | ({"task": cell.task.id} if cell.task else {})}
@@ -232,10 +262,15 @@ def _check_needs(lesson: str, cells: list[Cell]) -> None:
 
 def _check_stubs(cells: list[Cell], tasks: list[Task]) -> None:
     namespace = _run(cells, stubbed)
+    with_bug = [cell.task for cell in cells if cell.has_bug]
     for task in tasks:
         report = task.check(namespace[task.function])
-        if report.status != "missing":
+        if task not in with_bug and report.status != MISSING:
             raise BuildError(f"The stub of task {task.id} must raise NotImplementedError, but it got: {report}")
+        if task in with_bug and report.status not in (FAIL, PARTIAL):
+            raise BuildError(f"The bug of task {task.id} must run and fail its check, but it got: {report}")
+        if task in with_bug and report.points * FREE_SHARE > report.max_points:
+            raise BuildError(f"The bug of task {task.id} earns too much as it stands. {report}")
 
 
 def _check_solutions(cells: list[Cell], tasks: list[Task]) -> None:
@@ -246,11 +281,11 @@ def _check_solutions(cells: list[Cell], tasks: list[Task]) -> None:
             raise BuildError(f"The solved lesson fails its own check. {report}")
 
 
-def _run(cells: list[Cell], version: Callable[[str, Task], str]) -> dict[str, Any]:
+def _run(cells: list[Cell], version: Callable[[Cell], str]) -> dict[str, Any]:
     """Run the cells that define something, setup and tasks, in one namespace; the tasks in the version given."""
     namespace: dict[str, Any] = {"__name__": "lesson"}
     for cell in cells:
         if cell.role in ("setup", "task", "given"):
-            source = version(cell.source + "\n", cell.task) if cell.task and cell.role == "task" else cell.source
+            source = version(cell) if cell.role == "task" else cell.source
             exec(compile(source, f"cell {cell.role}", "exec"), namespace)
     return namespace

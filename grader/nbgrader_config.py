@@ -14,7 +14,8 @@ c = get_config()  # type: ignore[name-defined]  # noqa: F821
 
 c.CourseDirectory.course_id = "dspark_mini"
 c.CourseDirectory.root = str(Path(__file__).resolve().parent.parent / "build" / "nbgrader")
-# The line that raises NotImplementedError stands behind the solution region, so the stub itself is a comment.
-c.ClearSolutions.code_stub = {"python": "# YOUR CODE HERE, in place of the next line"}
+# What learners get (a line that raises, or lines with a bug) stands behind the solution region, so the stub itself is
+# a comment.
+c.ClearSolutions.code_stub = {"python": "# YOUR CODE HERE, in place of what follows"}
 c.Execute.timeout = 120
 c.Execute.error_on_timeout = {"ename": "CellTimeoutError", "evalue": "", "traceback": ["The cell ran too long."]}

@@ -2,11 +2,13 @@
 
 from dspark_mini.viz.calibration import overlap_picture, reliability_diagram
 from dspark_mini.viz.candidates import candidate_grid
+from dspark_mini.viz.clinic import bug_map
 from dspark_mini.viz.curves import acceptance_decay, confidence_budget
 from dspark_mini.viz.diagrams import who_depends_on_what
 from dspark_mini.viz.economics import gain_bars, speedup_map, time_line
 from dspark_mini.viz.heads import bias_tables, block_layouts, block_shares
 from dspark_mini.viz.lines import lines
+from dspark_mini.viz.laws import emitted_laws
 from dspark_mini.viz.mask import mask_picture
 from dspark_mini.viz.overview import readme_picture
 from dspark_mini.viz.schedule import verify_schedule
@@ -31,6 +33,9 @@ from dspark_mini.viz.verification import accepted_mass, emitted_laws, verified_r
 __all__ = [
     "acceptance_decay",
     "accepted_mass",
+    "candidate_grid",
+    "confidence_budget",
+    "bug_map",
     "candidate_grid",
     "confidence_budget",
     "emitted_laws",

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
+import importlib
+import inspect
 import re
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
+from nbgrader.preprocessors import ClearSolutions
 
 import grader.build as build
 from grader.checks import TASKS
@@ -137,6 +143,85 @@ def test_refused_build_writes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path:
         build.build()
     assert [path.name for path in tmp_path.rglob("*.*")] == [f"{LESSON}.py"]
     assert (tmp_path / "solutions" / f"{LESSON}.py").read_text(encoding="utf-8") == text
+
+
+# --- Cells with a bug in place of a stub -------------------------------------------------------------
+
+CLINIC = "08_bug_clinic"
+CLINIC_SOURCE = build.SOLUTIONS / f"{CLINIC}.py"
+
+
+@functools.cache
+def clinic(for_nbgrader: bool) -> dict[str, str]:
+    """The sources of the clinic's task cells by task: as handed out, or as nbgrader's source."""
+    cells = list(build._cells(CLINIC_SOURCE.read_text(encoding="utf-8")))
+    notebook = nbformat.reads(build.notebook(cells, for_nbgrader), as_version=4)
+    return {cell.metadata["dspark"]["task"]: cell.source for cell in notebook.cells if cell.id.startswith("task-")}
+
+
+def defined(source: str, task: Task) -> Callable[..., Any]:
+    namespace = dict(vars(importlib.import_module(task.module)))
+    exec(source, namespace)
+    function: Callable[..., Any] = namespace[task.function]
+    return function
+
+
+def test_learners_get_the_bug_and_not_the_repair() -> None:
+    for task in tasks_of(CLINIC):
+        source = clinic(for_nbgrader=False)[task.id]
+        region = build.REGION.search(task.reference_source)
+        assert region is not None and region[2].strip() not in source
+        assert textwrap.indent(build.buggy_lines(task), "    ").rstrip() in source
+        assert "SOLUTION" not in source and "BUG" not in source.upper() and "NotImplementedError" not in source
+        assert ast.get_docstring(ast.parse(source).body[0]) == inspect.getdoc(task.reference)  # type: ignore[arg-type]
+
+
+def test_nbgrader_cuts_the_repair_out_and_leaves_what_learners_get() -> None:
+    config = (build.ROOT / "grader" / "nbgrader_config.py").read_text(encoding="utf-8")
+    assert f'"{build.STUB_COMMENT}"' in config
+    clear = ClearSolutions(code_stub={"python": build.STUB_COMMENT})
+    for task in tasks_of(CLINIC):
+        cell = nbformat.v4.new_code_cell(clinic(for_nbgrader=True)[task.id])
+        assert clear._replace_solution_region(cell, "python")
+        assert cell.source == clinic(for_nbgrader=False)[task.id]
+
+
+@pytest.mark.parametrize("identity", [task.id for task in tasks_of(CLINIC)])
+def test_nbgrader_source_runs_the_repair_and_its_release_the_bug(identity: str) -> None:
+    task = TASKS[identity]
+    assert task.check(defined(clinic(for_nbgrader=True)[identity], task)).passed
+    report = task.check(defined(clinic(for_nbgrader=False)[identity], task))
+    assert report.status in ("fail", "partial") and report.points * 3 <= report.max_points
+
+
+def with_bug(monkeypatch: pytest.MonkeyPatch, lines: str) -> str:
+    """Hand task 8.13 out with other lines in place of its bug, and return why that is refused."""
+    monkeypatch.setattr(build, "buggy_lines", lambda task: lines)
+    cells = [cell for cell in build._cells(CLINIC_SOURCE.read_text(encoding="utf-8")) if cell.role == "setup"]
+    cells.append(build.Cell("code", "task", TASKS["8.13"].reference_source, TASKS["8.13"], has_bug=True))
+    with pytest.raises(build.BuildError) as error:
+        build._check_stubs(cells, [TASKS["8.13"]])
+    return str(error.value)
+
+
+def test_bug_that_passes_its_check_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    repaired = "surplus = drafted - 1 - accepted\nreturn {'drop': max(surplus, 0), 'missing': max(-surplus, 0)}\n"
+    assert "bug of task 8.13 must run and fail" in with_bug(monkeypatch, repaired)
+
+
+@pytest.mark.parametrize("lines", ["raise NotImplementedError\n", "return 1 / 0\n"])
+def test_bug_that_never_answers_is_refused(monkeypatch: pytest.MonkeyPatch, lines: str) -> None:
+    assert "bug of task 8.13 must run and fail" in with_bug(monkeypatch, lines)
+
+
+def test_bug_that_earns_more_than_a_third_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    half_right = "return {'drop': max(drafted - 1 - accepted, 0), 'missing': 0}\n"
+    assert "bug of task 8.13 earns too much" in with_bug(monkeypatch, half_right)
+
+
+def test_bug_without_lines_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(build.BuildError, match=r"clinic_bugs has no dflash_parallel"):
+        build.buggy_lines(with_task(monkeypatch, "2.1", module="dspark_mini.clinic"))
 
 
 _BODY = build._body
