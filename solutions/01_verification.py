@@ -575,16 +575,17 @@ viz.verified_rounds(rounds, words, kept=len(output))
 #   are off by 0.10 to 0.13, or are right and accept less than half as much. Total variation over all cases tells them apart; a text does not.
 # * **What the papers report.** The accepted length τ counts the tokens of a round with the bonus or correction, so γ = 7 allows at
 #   most 8. At temperature 1 with Qwen3-4B, DSpark reaches τ = 6.11 on GSM8K and 3.64 on MT-Bench, EAGLE-3 5.14 and 2.39 (DSpark, results at γ = 7).
-# * **What engines got wrong here.** *Accept and replace:* an argmax draft with a softmax q
-#   ([speculative-sampling issue 3](https://github.com/jaymody/speculative-sampling/issues/3)); a q that is not what was sampled from, because top-k was applied to one and not to the other
-#   ([Transformers issue 47932](https://github.com/huggingface/transformers/issues/47932)); one uniform number for the rejection and for the residual
-#   ([vLLM Ascend pull request 16370](https://github.com/vllm-project/vllm-ascend/pull/16370)); `<=` where `<` belongs, which accepts an impossible token when the number drawn is 0
-#   ([SGLang issue 35771](https://github.com/sgl-project/sglang/issues/35771)).
-#   *The end of the output:* text behind a stop token that was accepted in mid-block
-#   ([Transformers issue 47912](https://github.com/huggingface/transformers/issues/47912)); counts that include what was cut, so that answers fall short of their cap
-#   ([ik_llama.cpp pull request 2358](https://github.com/ikawrakow/ik_llama.cpp/pull/2358)).
-#   *The cache:* a draft cache trimmed by two rows too many in every rejecting round, so that the drafter knew less and less
-#   ([mlxcel issue 994](https://github.com/lablup/mlxcel/issues/994)).
+# * **What published code got wrong here**, a tutorial's and engines':
+#     * *Accept and replace.* An argmax draft with a softmax q
+#       ([speculative-sampling issue 3](https://github.com/jaymody/speculative-sampling/issues/3)); a q that is not what was sampled from, because top-k was
+#       applied to one and not to the other ([Transformers issue 47932](https://github.com/huggingface/transformers/issues/47932)); one uniform number for the
+#       rejection and for the residual ([vLLM Ascend pull request 16370](https://github.com/vllm-project/vllm-ascend/pull/16370)); `<=` where `<` belongs, which
+#       accepts an impossible token when the number drawn is 0 ([SGLang issue 35771](https://github.com/sgl-project/sglang/issues/35771)).
+#     * *The end of the output.* Text behind a stop token that was accepted in mid-block
+#       ([Transformers issue 47912](https://github.com/huggingface/transformers/issues/47912)); counts that include what was cut, so that answers fall short of
+#       their cap ([ik_llama.cpp pull request 2358](https://github.com/ikawrakow/ik_llama.cpp/pull/2358)).
+#     * *The cache.* A draft cache trimmed by two rows too many in every rejecting round, so that the drafter knew less and less
+#       ([mlxcel issue 994](https://github.com/lablup/mlxcel/issues/994)).
 # * **Not a bug.** Exact matching (“draft = sample”) accepts less and is lossless; a pull request that adds the residual rule says so with care
 #   ([mlx-lm pull request 1709](https://github.com/ml-explore/mlx-lm/pull/1709)).
 #
