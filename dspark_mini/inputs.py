@@ -21,12 +21,12 @@ __all__ = [
     "check_best",
     "check_same_length",
     "check_same_shape",
+    "check_shape",
     "check_speeds",
     "check_tree_rows",
     "checked_logit_rows",
     "checked_logits",
     "confidence_rows",
-    "check_shape",
     "drafter_mode",
     "logit_rows",
     "lookup_table",
@@ -248,6 +248,8 @@ def check_same_shape(name: str, values: NDArray[Any], other_name: str, other: ND
     """Raise a ValueError unless two arrays have the same shape."""
     if values.shape != other.shape:
         raise ValueError(f"{other_name} has shape {other.shape}, but {name} has shape {values.shape}.")
+
+
 def check_shape(name: str, matrix: NDArray[Any], shape: tuple[int, int]) -> None:
     """Raise a ValueError unless a matrix has this shape; without rows, its number of columns does not matter."""
     rows, columns = shape

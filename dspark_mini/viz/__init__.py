@@ -7,38 +7,29 @@ from dspark_mini.viz.curves import acceptance_decay, confidence_budget
 from dspark_mini.viz.diagrams import who_depends_on_what
 from dspark_mini.viz.economics import gain_bars, speedup_map, time_line
 from dspark_mini.viz.heads import bias_tables, block_layouts, block_shares
+from dspark_mini.viz.laws import clinic_laws
 from dspark_mini.viz.lines import lines
-from dspark_mini.viz.laws import emitted_laws
-from dspark_mini.viz.mask import mask_picture
+from dspark_mini.viz.mask import mask_picture, verification_picture
 from dspark_mini.viz.overview import readme_picture
 from dspark_mini.viz.schedule import verify_schedule
 from dspark_mini.viz.thresholds import speed_by_length, survival_bars, threshold_sweep
-from dspark_mini.viz.trees import draft_tree, emitted_laws, tokens_per_round, tree_mask_picture
-
-__all__ = [
-    "acceptance_decay",
-    "bias_tables",
-    "block_layouts",
-    "block_shares",
-    "candidate_grid",
-    "confidence_budget",
-    "draft_tree",
-    "emitted_laws",
-    "gain_bars",
-    "lines",
-from dspark_mini.viz.mask import mask_picture, verification_picture
-from dspark_mini.viz.overview import readme_picture
+from dspark_mini.viz.trees import draft_tree, tokens_per_round, tree_laws, tree_mask_picture
 from dspark_mini.viz.verification import accepted_mass, emitted_laws, verified_rounds
 
 __all__ = [
     "acceptance_decay",
     "accepted_mass",
-    "candidate_grid",
-    "confidence_budget",
+    "bias_tables",
+    "block_layouts",
+    "block_shares",
     "bug_map",
     "candidate_grid",
+    "clinic_laws",
     "confidence_budget",
+    "draft_tree",
     "emitted_laws",
+    "gain_bars",
+    "lines",
     "mask_picture",
     "overlap_picture",
     "readme_picture",
@@ -49,9 +40,10 @@ __all__ = [
     "threshold_sweep",
     "time_line",
     "tokens_per_round",
+    "tree_laws",
     "tree_mask_picture",
-    "verify_schedule",
     "verification_picture",
     "verified_rounds",
+    "verify_schedule",
     "who_depends_on_what",
 ]

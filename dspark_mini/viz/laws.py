@@ -13,7 +13,7 @@ from dspark_mini.viz.style import INK, NORMAL, SMALL, STROKES, Picture, head, on
 HATCHES = ["", "////", "....", "xxxx"]
 
 
-def emitted_laws(
+def clinic_laws(
     target: ArrayLike, laws: Mapping[str, ArrayLike], words: Sequence[object] | None = None, title: str | None = None
 ) -> Picture:
     """Draw with which probability each token is emitted, beside what the target wants.

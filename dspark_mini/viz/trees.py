@@ -191,7 +191,7 @@ def tokens_per_round(curves: Mapping[str, tuple[ArrayLike, ArrayLike]], title: s
     return figure
 
 
-def emitted_laws(
+def tree_laws(
     target: ArrayLike, laws: Mapping[str, ArrayLike], words: Sequence[object] | None = None, title: str | None = None
 ) -> Picture:
     """Draw with which probability each token is emitted, beside what the target wants.

@@ -204,7 +204,7 @@ TASK_1_1 = Task(
             GREEDY,
             GREEDY_BAD,
             GREEDY_BAD_HIDDEN,
-            "Keep the given checks, and call check_best with the winner of every row that you look at.",
+            bad_hint="Keep the given checks, and call check_best with the winner of every row that you look at.",
         ),
         Property(
             "large_round_in_time",
@@ -785,7 +785,7 @@ TASK_1_4 = Task(
             "Draw everything from the argument rng, not from np.random or a generator of your own.",
             SameSeed((call([0, 1], [[0.125] * 8] * 2, [[0.0625] * 4 + [0.1875] * 4] * 3, SEED),)),
         ),
-        *manners("plain ints in a dict with a list", SURE, SAMPLING_BAD, SAMPLING_BAD_HIDDEN, KEEP_CHECKS),
+        *manners("plain ints in a dict with a list", SURE, SAMPLING_BAD, SAMPLING_BAD_HIDDEN, bad_hint=KEEP_CHECKS),
         Property(
             "large_round_in_time",
             "A round of 64 drafts and 2,000 tokens takes well under 2 s.",

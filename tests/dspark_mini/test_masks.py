@@ -255,13 +255,16 @@ def forward(x: np.ndarray, weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
     return x
 
 
-@pytest.mark.parametrize(("arguments", "where"), [
-    pytest.param((-1, 2), "context_length", id="negative context"),
-    pytest.param((2, -1), "draft_length", id="negative draft"),
-    pytest.param((2.0, 1), "context_length", id="context a float"),
-    pytest.param((2, True), "draft_length", id="draft a bool"),
-    pytest.param((None, 1), "context_length", id="context None"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        pytest.param((-1, 2), "context_length", id="negative context"),
+        pytest.param((2, -1), "draft_length", id="negative draft"),
+        pytest.param((2.0, 1), "context_length", id="context a float"),
+        pytest.param((2, True), "draft_length", id="draft a bool"),
+        pytest.param((None, 1), "context_length", id="context None"),
+    ],
+)
 def test_bad_input_of_the_verification_mask_is_refused(arguments: tuple[Any, ...], where: str) -> None:
     with pytest.raises(ValueError, match=where):
         verification_mask(*arguments)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dspark_mini.viz import bug_map, emitted_laws
+from dspark_mini.viz import bug_map, clinic_laws
 from dspark_mini.viz.style import Picture
 
 
@@ -27,7 +27,7 @@ def test_symptoms_differ_by_more_than_colour() -> None:
 
 
 def test_laws_stand_beside_the_target_with_their_distance() -> None:
-    picture = emitted_laws([0.5, 0.5], {"right": [0.5, 0.5], "wrong": [0.75, 0.25]}, words=["of", "no"], title="laws")
+    picture = clinic_laws([0.5, 0.5], {"right": [0.5, 0.5], "wrong": [0.75, 0.25]}, words=["of", "no"], title="laws")
     (ax,) = picture.axes
     assert [bar.get_height() for bar in ax.patches] == [0.5, 0.5, 0.75, 0.25]
     legend = [text.get_text() for text in picture.legends[0].get_texts()]
@@ -40,8 +40,8 @@ def test_laws_stand_beside_the_target_with_their_distance() -> None:
     [
         (lambda: bug_map({}), "stages"),
         (lambda: bug_map({"a": {str(number): str(number) for number in range(5)}}), "5 different symptoms"),
-        (lambda: emitted_laws([0.5, 0.6], {}), "target"),
-        (lambda: emitted_laws([0.5, 0.5], {"a": [1.0]}), r"laws\['a'\] has 1 entries"),
+        (lambda: clinic_laws([0.5, 0.6], {}), "target"),
+        (lambda: clinic_laws([0.5, 0.5], {"a": [1.0]}), r"laws\['a'\] has 1 entries"),
     ],
 )
 def test_bad_input_gets_a_sentence(draw: Callable[[], object], message: str) -> None:
