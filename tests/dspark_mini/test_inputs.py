@@ -27,10 +27,17 @@ def test_every_exported_check_exists_and_is_documented() -> None:
 # --- Logits and biases -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64, np.uint8, np.bool_])
-def test_an_array_of_logits_is_returned_itself_without_a_copy(dtype: Any) -> None:
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_an_array_of_float_logits_is_returned_itself_without_a_copy(dtype: Any) -> None:
     rows = np.ones((2, 3), dtype=dtype)
     assert inputs.logit_rows(NAME, rows) is rows
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.bool_])
+def test_whole_logits_become_floats_so_that_a_bias_can_be_added_in_place_to_a_copy(dtype: Any) -> None:
+    rows = np.ones((2, 3), dtype=dtype)
+    logits = inputs.logit_rows(NAME, rows)
+    assert logits.dtype == np.float64 and (logits == 1.0).all() and rows.dtype == dtype
 
 
 ROWS = [[[1, 2]], [(1.0, 2.0)], [[Fraction(1), Decimal(2)]], [range(1, 3)], [np.arange(1, 3)]]
