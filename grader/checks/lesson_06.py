@@ -718,7 +718,7 @@ def tree_call(tokens: list[int], parents: list[int], drafts: list[list[float]], 
 
 SINGLE = tree_call([2], [-1], [[0.2, 0.2, 0.6]] * 2, [[0.4, 0.3, 0.3], [1.0, 0.0, 0.0]])
 PAIR = tree_call([0, 1], [-1, -1], [[0.6, 0.3, 0.1]] * 3, [[0.1, 0.4, 0.5], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
-DOWN = tree_call([0, 1], [-1, 0], [[0.5, 0.5], [0.2, 0.8], HALVES], [[0.25, 0.75], [0.6, 0.4], SURE_0])
+DOWN = tree_call([0, 1], [-1, 0], [HALVES, [0.375, 0.625], HALVES], [[0.25, 0.75], HALVES, SURE_0])
 ### BEGIN HIDDEN TESTS
 
 
@@ -888,7 +888,7 @@ TASK_6_4 = Task(
                 examples=(
                     LawCase(
                         DOWN,
-                        {((0, 1), (0, 1, 0)): 1 / 4, ((0,), (0, 0)): 1 / 4, ((), (1,)): 1 / 2},
+                        {((0, 1), (0, 1, 0)): 0.4, ((0,), (0, 0)): 0.1, ((), (1,)): 0.5},
                     ),
                 ),
                 outcome_of=outcome,

@@ -345,7 +345,7 @@ def any_later_node(tokens: Any, parents: Any, draft_probs: Any, target_probs: An
 @wrong(TASK, "sure_target_is_followed", "A random number of 0 must be able to accept every child: <= and not <.")
 def impossible_child_accepted(tokens: Any, parents: Any, draft_probs: Any, target_probs: Any, rng: Any) -> Walk:
     def accept(rng: Any, p: Floats, q: Floats, x: int) -> bool:
-        return bool(np.floor(rng.random() * 8.0) / 8.0 * q[x] <= p[x])
+        return bool(np.floor(rng.random() * 2.0) / 2.0 * q[x] <= p[x])
 
     return _walk((tokens, parents, draft_probs, target_probs), rng, accept=accept)
 
