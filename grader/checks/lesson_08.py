@@ -609,14 +609,9 @@ def with_row(result: Any) -> tuple[int, tuple[float, ...]]:
     return int(result["token"]), tuple(np.round(row, 9).tolist())
 
 
-def proposal_case(probs: list[float], top_k: int) -> LawCase:
-    """The exact law of top_k_proposal."""
-    kept = sorted(range(len(probs)), key=lambda token: (-probs[token], token))[:top_k]
-    total = sum(probs[token] for token in kept)
-    row = tuple(round(p / total, 9) if token in kept else 0.0 for token, p in enumerate(probs))
-    return LawCase(call(probs, top_k, Seed(0)), {(token, row): row[token] for token in kept if row[token] > 0})
-
-
+TOP_ROW, WHOLE_ROW = (0.625, 0.375, 0.0), (0.125, 0.625, 0.25)
+TOP_TWO = LawCase(call([0.5, 0.3, 0.2], 2, Seed(0)), {(token, TOP_ROW): TOP_ROW[token] for token in (0, 1)})
+ALL_KEPT_ROW = LawCase(call(list(WHOLE_ROW), 7, Seed(0)), {(token, WHOLE_ROW): WHOLE_ROW[token] for token in range(3)})
 ONLY_THE_BEST = (
     Example(call([0.25, 0.5, 0.25], 1, Seed(0)), {"token": 1, "row": np.array([0.0, 1.0, 0.0])}),
     Example(call([0.375, 0.25, 0.375], 1, Seed(0)), {"token": 0, "row": np.array([1.0, 0.0, 0.0])}),
@@ -628,6 +623,14 @@ TOP_K_BAD = (
 TOP_K_BAD_HIDDEN: tuple[Bad, ...] = ()
 ### BEGIN HIDDEN TESTS
 TOP_K_BAD_HIDDEN = (Bad(call([0.5, NAN], 1, Seed(0)), "draft_probs", 1, "a probability is NaN"),)
+
+
+def proposal_case(probs: list[float], top_k: int) -> LawCase:
+    """The exact law of top_k_proposal."""
+    kept = sorted(range(len(probs)), key=lambda token: (-probs[token], token))[:top_k]
+    total = sum(probs[token] for token in kept)
+    row = tuple(round(p / total, 9) if token in kept else 0.0 for token, p in enumerate(probs))
+    return LawCase(call(probs, top_k, Seed(0)), {(token, row): row[token] for token in kept if row[token] > 0})
 
 
 def top_k_cases(rng: Rng) -> Iterator[LawCase]:
@@ -658,7 +661,7 @@ TASK_8_7 = Task(
             3,
             "Divide the kept probabilities by their sum, set all others to 0, and draw from that very row.",
             Law(
-                examples=(proposal_case([0.5, 0.3, 0.2], 2),),
+                examples=(TOP_TWO,),
                 outcome_of=with_row,
                 samples=DRAWS,
                 ### BEGIN HIDDEN TESTS
@@ -672,7 +675,7 @@ TASK_8_7 = Task(
             1,
             "This worked before the repair, and must go on to work.",
             Law(
-                examples=(proposal_case([0.125, 0.625, 0.25], 7),),
+                examples=(ALL_KEPT_ROW,),
                 outcome_of=with_row,
                 samples=DRAWS,
             ),
@@ -812,15 +815,7 @@ TASK_8_8 = Task(
 # --- Task 8.9: emit_one_token ------------------------------------------------------------------------
 
 
-def emission_case(token: int, p: list[float], q: list[float]) -> LawCase:
-    """The exact law of the token that is emitted for one draft."""
-    accepted = min(1.0, p[token] / q[token])
-    residual = np.maximum(np.array(p) - q, 0.0)
-    law = (1.0 - accepted) * residual / residual.sum()
-    law[token] += accepted
-    return LawCase(call(token, p, q, Seed(0)), {t: float(share) for t, share in enumerate(law) if share > 0})
-
-
+REPLACED = LawCase(call(0, [0.25, 0.375, 0.375], [0.5, 0.25, 0.25], Seed(0)), {0: 0.5, 1: 0.25, 2: 0.25})
 SURE = (
     Example(call(1, [0.25, 0.75], [0.5, 0.5], Seed(0)), 1),
     Example(call(0, [0.0, 1.0], [0.5, 0.5], Seed(0)), 1),
@@ -836,6 +831,15 @@ EMIT_BAD_HIDDEN = (
     Bad(call(2, [0.5, 0.5], [0.5, 0.5], Seed(0)), "token", None, "there is no token 2"),
     Bad(call(0, [0.5, 0.75], [0.5, 0.5], Seed(0)), "p", None, "p does not sum to 1"),
 )
+
+
+def emission_case(token: int, p: list[float], q: list[float]) -> LawCase:
+    """The exact law of the token that is emitted for one draft."""
+    accepted = min(1.0, p[token] / q[token])
+    residual = np.maximum(np.array(p) - q, 0.0)
+    law = (1.0 - accepted) * residual / residual.sum()
+    law[token] += accepted
+    return LawCase(call(token, p, q, Seed(0)), {t: float(share) for t, share in enumerate(law) if share > 0})
 
 
 def emission_cases(rng: Rng) -> Iterator[LawCase]:
@@ -871,7 +875,7 @@ TASK_8_9 = Task(
             4,
             "Ask rng twice: once to accept, and once more for the token of the residual.",
             Law(
-                examples=(emission_case(0, [0.25, 0.375, 0.375], [0.5, 0.25, 0.25]),),
+                examples=(REPLACED,),
                 outcome_of=int,
                 samples=DRAWS,
                 ### BEGIN HIDDEN TESTS
