@@ -70,7 +70,7 @@ def check(
 ) -> None:
     """Check your notebooks: one table, and the next step."""
     notebooks = _notebooks(lesson, folder)
-    table = Table("task", "function", "status", "points", "first to mend", box=None, pad_edge=False)
+    table = _plain_table("task", "function", "status", "points", "first to mend")
     next_step = ""
     for notebook in notebooks:
         for report in _grade_one(notebook).reports:
@@ -227,10 +227,16 @@ def _grade_with_progress(sources: list[Any], jobs: int) -> list[Any]:
         return list(grader.grading.grade_all(sources, library, jobs, lambda result: progress.advance(bar)))
 
 
-def _result_table(results: list[Any]) -> Table:
-    table = Table("submission", "lesson", "score", "status", "first to mend", box=None, pad_edge=False)
+def _plain_table(*headers: str) -> Table:
+    """Return a table without lines, which folds a long name rather than cutting it."""
+    table = Table(*headers, box=None, pad_edge=False)
     for column in table.columns:
         column.overflow = "fold"
+    return table
+
+
+def _result_table(results: list[Any]) -> Table:
+    table = _plain_table("submission", "lesson", "score", "status", "first to mend")
     for result in results:
         failed = next((r for r in result.reports if not r.passed and r.status != "missing"), None)
         first = f"{failed.task} {failed.first_failure.name}" if failed else ""
