@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from fractions import Fraction
@@ -255,13 +256,15 @@ def other_name(old_confidences: Any, steps_per_second: Any) -> int:
         raise ValueError(str(error).replace("old_confidences", "c").replace("steps_per_second", "sps")) from None
 
 
-@wrong(TASK, "many_tokens_in_time", "τ is added up anew for every K, over all the rows.")
+@wrong(TASK, "many_tokens_in_time", "For every K all survivals are multiplied, sorted and added up anew.")
 def added_up_anew(old_confidences: Any, steps_per_second: Any) -> int:
     rows, speeds = read(old_confidences, steps_per_second)
     theta, count = [], len(survivals(rows))
     for k in range(min(count + 1, len(speeds) - len(rows))):
         check_speeds("steps_per_second", len(rows) + k, speeds[len(rows) + k])
-        theta.append((len(rows) + sum(survivals(rows)[:k])) * float(speeds[len(rows) + k]))
+        products = (math.prod(row[: j + 1]) for row in rows for j in range(len(row)))
+        best = sorted(products, reverse=True)[:k]
+        theta.append((len(rows) + sum(best)) * float(speeds[len(rows) + k]))
     return first_best(theta) if rows else 0
 
 
