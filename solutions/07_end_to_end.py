@@ -389,10 +389,10 @@ policies = {
     "with fallback": lambda drafted, emitted: keep_drafting(drafted, emitted, 2.0, 4, 20),
 }
 served = {name: serve(decide) for name, decide in policies.items()}
-print({name: f"{clock[-1]:.0f} steps" for name, (clock, tokens) in served.items()})
-steps = np.arange(0, 401, 5)
-viz.lines({"tokens so far": {name: np.interp(steps, *run, right=np.nan) for name, run in served.items()}},
-          x=steps, x_name="time, in steps of plain decoding")
+print({name: f"{times[-1]:.0f} steps" for name, (times, tokens) in served.items()})
+clock = np.arange(0, 401, 5)
+viz.lines({"tokens so far": {name: np.interp(clock, *line, right=np.nan) for name, line in served.items()}},
+          x=clock, x_name="time, in steps of plain decoding")
 
 # %% [markdown]
 # Always drafting is fast in the easy parts, and in the hard one half as fast as no draft at all. With the fallback the hard stretch
@@ -553,7 +553,6 @@ for pair, chance in sorted(directly.items()):
 # %% role="picture"
 def total(steps, markov):
     """Sum up the rounds of many requests, as if they were one."""
-    counts = {"drafted": [], "verified": [], "accepted": [], "emitted": []}
     sums = []
     for seed in range(20):
         for prompt in ((3, 1), (5, 2), (7, 4), (1, 9), (2, 6), (8, 8), (4, 10), (6, 3), (9, 5), (10, 7)):
