@@ -61,7 +61,7 @@ def test_a_time_line_is_as_long_as_its_steps() -> None:
 
 def test_break_even_lies_between_gains_and_losses() -> None:
     (ax,) = speedup_map({"map": [[0.5, 1.0], [2.0, 4.0]]}, acceptance=[0.3, 0.9], draft_cost=[0.4, 0.1]).axes
-    assert {"0.5", "1.0", "2.0", "4.0"} <= set(texts(ax))
+    assert {"0.50", "1.00", "2.00", "4.00"} <= set(texts(ax))
     segments = {tuple(map(tuple, line.get_xydata())) for line in ax.lines}
     assert segments == {((0.5, -0.5), (0.5, 0.5)), ((-0.5, 0.5), (0.5, 0.5))}
 
