@@ -361,7 +361,7 @@ def test_manners_count_only_where_the_values_are_right(solution: Function) -> No
             assert result.evidence == (("got", "not looked at, because the values are not right yet"),)
 
 
-def test_a_gate_is_closed_by_values_only() -> None:
+def test_a_gate_is_not_closed_by_types() -> None:
     order = (
         prop("types", PlainTypes(EXAMPLES)),
         prop("gated", Unchanged(EXAMPLES), after_values=True),
@@ -498,6 +498,7 @@ def test_bad_input_may_be_given_as_arrays() -> None:
 
 COIN = LawCase(call(Seed(0), 0.25), {0: 0.75, 1: 0.25})
 LAW = Law((COIN,), outcome_of=lambda value: value, samples=500)
+SAME = SameSeed((COIN.call,))
 
 
 def coin(rng: Any, p: float) -> Any:
@@ -533,12 +534,19 @@ def test_evidence_of_a_hidden_law_is_empty() -> None:
     assert law(session_of(lambda rng, p: 1)) == () and law(session_of(coin)) is None
 
 
-def test_the_same_seed_must_give_the_same_result() -> None:
-    same = SameSeed((COIN.call,))
-    assert same(session_of(lambda rng, p: rng.random(3).tolist())) is None
+@pytest.mark.parametrize("judge", [LAW, SAME])
+def test_a_gate_is_closed_by_a_wrong_law_and_by_chance_of_its_own(judge: Judge) -> None:
     unseeded = np.random.default_rng()
-    assert same(session_of(lambda rng, p: unseeded.random(3).tolist())) is not None
-    assert same(session_of(lambda rng, p: 1 / 0)) is not None
+    properties = (prop("chance", judge), prop("gated", Raises(()), after_values=True))
+    assert failing(task(properties).check(lambda rng, p: unseeded.random())) == {"chance", "gated"}
+    assert failing(task(properties).check(coin)) == set()
+
+
+def test_the_same_seed_must_give_the_same_result() -> None:
+    assert SAME(session_of(lambda rng, p: rng.random(3).tolist())) is None
+    unseeded = np.random.default_rng()
+    assert SAME(session_of(lambda rng, p: unseeded.random(3).tolist())) is not None
+    assert SAME(session_of(lambda rng, p: 1 / 0)) is not None
 
 
 def test_a_seed_is_put_where_a_seed_stands() -> None:
