@@ -6,6 +6,7 @@ case is empty, so that a report names the property that failed and never the tes
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -233,7 +234,7 @@ class LawCase:
 
 @dataclass(frozen=True)
 class Law:
-    """A random result follows the right distribution, at six standard deviations; any use of the generator is right."""
+    """A random result follows the right distribution, as far as draws can tell; any use of the generator is right."""
 
     examples: tuple[LawCase, ...]
     outcome_of: Callable[[Any], Any]  # turns a result into a key of the law
@@ -264,10 +265,26 @@ class Law:
             if counts[None]:
                 return f"one of the outcomes {shown(list(case.law))}", told(result)
         for outcome, probability in case.law.items():
-            share = counts[outcome] / self.samples
-            if abs(share - probability) > 6.0 * np.sqrt(probability * (1.0 - probability) / self.samples) + 1e-9:
-                return f"{shown(outcome)} with probability {probability:.3f}", f"{share:.3f} of {self.samples} draws"
+            if is_improbable(counts[outcome], self.samples, probability):
+                share = f"{counts[outcome] / self.samples:.3f} of {self.samples} draws"
+                return f"{shown(outcome)} with probability {probability:.3f}", share
         return None
+
+
+def is_improbable(hits: int, draws: int, probability: float) -> bool:
+    """Tell whether so many or so few hits come with a chance below 1e-8, by the Chernoff bound of either side.
+
+    For frequent outcomes that is about six standard deviations; for rare ones, where a normal law is far too strict,
+    a few hits.
+    """
+    chances = (probability, 1.0 - probability)
+    shares = (hits / draws, 1.0 - hits / draws)
+    if any(share > 0.0 >= chance for share, chance in zip(shares, chances)):
+        return True
+    divergence = sum(
+        share * (math.log(share) - math.log(chance)) for share, chance in zip(shares, chances) if share > 0.0
+    )
+    return draws * divergence > math.log(2 / 1e-8)
 
 
 @dataclass(frozen=True)

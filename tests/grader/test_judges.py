@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 import types
@@ -32,6 +33,7 @@ from grader.judges import (
     Stopped,
     Unchanged,
     Values,
+    is_improbable,
     names_offender,
     told,
     with_seed,
@@ -527,6 +529,47 @@ def test_any_right_use_of_a_generator_follows_the_law() -> None:
 def test_other_laws_are_noticed(function: Function) -> None:
     evidence = LAW(session_of(function))
     assert evidence is not None and [label for label, _ in evidence] == ["input", "expected", "got"]
+
+
+def binomial(draws: int, probability: float) -> np.ndarray:
+    """Return the exact probability of every number of hits, 0 to draws."""
+    log_probability = [
+        math.lgamma(draws + 1)
+        - math.lgamma(k + 1)
+        - math.lgamma(draws - k + 1)
+        + k * math.log(probability)
+        + (draws - k) * math.log1p(-probability)
+        for k in range(draws + 1)
+    ]
+    return np.exp(log_probability)
+
+
+def chance_of_alarm(draws: int, claimed: float, true: float) -> float:
+    """Return with which probability a rule that hits with one probability is refused where another is claimed."""
+    refused = [is_improbable(hits, draws, claimed) for hits in range(draws + 1)]
+    return float(binomial(draws, true)[refused].sum())
+
+
+@MANY
+@given(st.integers(50, 3000), st.floats(-9.0, -0.31).map(lambda digits: 10.0**digits), st.booleans())
+def test_a_right_law_is_refused_once_in_a_hundred_million_checks(draws: int, rare: float, is_rare: bool) -> None:
+    probability = rare if is_rare else 1.0 - rare
+    assert chance_of_alarm(draws, probability, probability) < 1e-8
+
+
+@pytest.mark.parametrize("claimed", [0.001, 0.1, 0.25, 0.46, 0.5, 0.7, 0.9])
+def test_a_law_that_is_off_by_0_08_is_refused(claimed: float) -> None:
+    assert chance_of_alarm(Law((), str).samples, claimed, claimed + 0.08) > 0.99
+
+
+@pytest.mark.parametrize(("claimed", "hits", "is_refused"), [(0.0, 0, 0), (0.0, 1, 1), (1.0, 600, 0), (1.0, 599, 1)])
+def test_what_is_impossible_or_certain_is_judged_by_a_single_draw(claimed: float, hits: int, is_refused: int) -> None:
+    assert is_improbable(hits, 600, claimed) == is_refused
+    assert is_improbable(hits, 600, np.nextafter(claimed, 2.0)) == is_refused  # laws are sums of rounded products
+
+
+def test_rare_outcomes_may_come_once_or_twice() -> None:
+    assert [is_improbable(hits, 600, 1e-4) for hits in range(8)] == [False] * 6 + [True] * 2
 
 
 def test_evidence_of_a_hidden_law_is_empty() -> None:
