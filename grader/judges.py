@@ -211,16 +211,20 @@ class Unchanged:
 
 @dataclass(frozen=True)
 class Repeatable:
-    """Nothing is remembered: a call gives the same result whatever was called before it."""
+    """Nothing is remembered: a call gives the same result whatever was called before it, and leaves others alone."""
 
     examples: tuple[Example, ...]
 
     def __call__(self, session: Session) -> Evidence | None:
-        """Call in turn, forth and back."""
-        for example in (*self.examples, *reversed(self.examples)):
-            outcome = _wrong(session, example.call, example.expected)
-            if outcome is not None:
-                return session.evidence(example.call, f"{shown(example.expected)}, every time", told(outcome))
+        """Call in turn, forth and back, and look at the results again when all calls are made."""
+        examples = (*self.examples, *reversed(self.examples))
+        outcomes = session.outcomes([example.call for example in examples])
+        for example, outcome in zip(examples, outcomes):
+            wrong = None if _is_right(outcome, example.expected) else _wrong(session, example.call, example.expected)
+            if wrong is not None:
+                return session.evidence(example.call, f"{shown(example.expected)}, every time", told(wrong))
+        if outcomes[-1].changed_results:
+            return (("expected", "results that stay as they were"), ("got", "one that a later call has changed"))
         return None
 
 

@@ -176,6 +176,16 @@ def remembers() -> Function:
     return function
 
 
+def shares_one_list(numbers: Any, shared: list[int] = []) -> Any:  # noqa: B006
+    shared[:] = right(numbers)
+    return shared
+
+
+def keeps_what_it_returned(numbers: Any, past: list[Any] = []) -> Any:  # noqa: B006
+    past.append(right(numbers))
+    return past[-1]
+
+
 def changes_lists(numbers: Any) -> Any:
     result = right(numbers)
     if isinstance(numbers, list):
@@ -253,6 +263,8 @@ SOLUTIONS: dict[Function, set[str]] = {
     a_tuple: {"plain_types"},
     floats: {"plain_types"},
     plain_for_lists_only: {"plain_types"},
+    shares_one_list: {"no_memory"},
+    keeps_what_it_returned: set(),
     arrays_only: {"lists_and_arrays", "bad_input_raises", "error_names_offender"},
     changes_lists: {"input_unchanged"},
     changes_arrays: {"input_unchanged"},
@@ -280,6 +292,11 @@ def test_each_mistake_costs_the_properties_that_it_breaks_and_no_others(solution
 def test_a_function_that_remembers_costs_the_property_of_memory() -> None:
     assert "no_memory" in failing(task().check(remembers()))
     assert failing(task((prop("memory", Repeatable(EXAMPLES)),)).check(right)) == set()
+
+
+def test_evidence_of_a_shared_result_says_that_a_later_call_has_changed_it() -> None:
+    (result,) = task((prop("memory", Repeatable(EXAMPLES)),)).check(shares_one_list).properties
+    assert dict(result.evidence)["got"] == "one that a later call has changed"
 
 
 def test_a_check_leaves_its_own_examples_as_they_were() -> None:
