@@ -449,6 +449,16 @@ def test_several_calls_stop_behind_one_that_hangs() -> None:
     assert LocalCaller(hangs).outcomes([]) == []
 
 
+@pytest.mark.parametrize("row", [[0, 0], np.zeros(2)])
+def test_a_row_that_stands_twice_in_a_call_is_two_rows_for_the_function(row: Any) -> None:
+    def writes(rows: Any) -> float:
+        rows[0][1] = 1
+        return float(rows[1][1])
+
+    assert outcome(writes, [row] * 2) == Outcome(value=0.0, changed=True)
+    assert row[1] == 0
+
+
 @pytest.mark.parametrize(
     ("kept", "function", "is_changed"),
     [
