@@ -221,12 +221,12 @@ class Child:
 def _outcome(reply: dict[str, Any]) -> Outcome:
     """Make an outcome of a reply, whose every part may have been forged."""
     error, message, line = reply.get("error"), reply.get("message", ""), reply.get("line")
-    flags = reply.get("changed", False), reply.get("timed_out", False)
+    flags = {name: reply.get(name, False) for name in ("changed", "timed_out", "changed_results")}
     if not (error is None or isinstance(error, str)) or not isinstance(message, str):
         raise ChildDied
-    if not (line is None or type(line) is int) or not all(type(flag) is bool for flag in flags):
+    if not (line is None or type(line) is int) or not all(type(flag) is bool for flag in flags.values()):
         raise ChildDied
-    return Outcome(reply.get("value"), error, message, line, *flags)
+    return Outcome(reply.get("value"), error, message, line, **flags)
 
 
 def _cell_error(error: Any) -> CellError:

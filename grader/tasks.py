@@ -17,16 +17,20 @@ from grader.judges import (
     Evidence,
     Example,
     Judge,
+    Law,
     NotStarted,
     PlainTypes,
     Raises,
     Repeatable,
+    SameSeed,
     Session,
     Stopped,
     Unchanged,
     Values,
 )
 from grader.report import ERROR, FAIL, MISSING, PARTIAL, PASS, TIMEOUT, PropertyResult, Report
+
+VALUE_JUDGES = (Values, Law, SameSeed)  # what is computed; the others look at how a function behaves
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,7 @@ class Task:
         for p in self.live_properties:
             reason = _reason_to_skip(p, session, values_hold)
             evidence = (("got", f"not looked at, because {reason}"),) if reason else _evidence(p, session)
-            values_hold = values_hold and (evidence is None or not isinstance(p.judge, Values))
+            values_hold = values_hold and (evidence is None or not isinstance(p.judge, VALUE_JUDGES))
             yield PropertyResult(p.name, p.says, evidence is None, p.weight, p.hint, evidence or (), bool(reason))
 
 

@@ -23,6 +23,7 @@ TARGET = (
     Example(call([[0.2, 0.2, 0.6]], [[0.5, 0.3, 0.2]]), np.array([0.6])),
     Example(call([[0.5, 0.5], [0.25, 0.75]], [[0.5, 0.5], [0.75, 0.25]]), np.array([1.0, 0.5])),
 )
+TARGET_TWINS = (Example(call([[0.2, 0.2, 0.6]], [[0.2, 0.3, 0.5]]), np.array([0.9])),)
 TARGET_BAD = (
     Bad(call([[0.5, 0.5], [0.5, 0.25]], [[0.5, 0.5], [0.5, 0.5]]), "q", 1, "row 1 of q sums to 0.75"),
     Bad(call([[0.5, 0.5]], [[0.5, 0.25, 0.25]]), ("p", "q"), None, "p has a larger vocabulary than q"),
@@ -152,7 +153,7 @@ TASK_4_1 = Task(
                 ### END HIDDEN TESTS
             ),
         ),
-        *manners("floats in an array", TARGET, TARGET_BAD, TARGET_BAD_HIDDEN),
+        *manners("floats in an array", TARGET, TARGET_BAD, TARGET_BAD_HIDDEN, TARGET_TWINS),
         Property(
             "large_block_in_time",
             "64 positions of 2,000 tokens take well under 2 s.",
@@ -174,6 +175,7 @@ SURVIVAL = (
     Example(call([0.5, 0.5, 1.0, 0.5]), np.array([0.5, 0.25, 0.25, 0.125])),
     Example(call([[0.5, 0.5], [1.0, 0.75]]), np.array([[0.5, 0.25], [1.0, 0.75]])),
 )
+SURVIVAL_TWINS = (Example(call([0.5, 1.0, 1.0, 0.5]), np.array([0.5, 0.5, 0.5, 0.25])),)
 SURVIVAL_BAD = (
     Bad(call([0.5, 1.5, 0.25]), "confidences", 1, "1.5 lies outside [0, 1]"),
     Bad(call([[0.5, 0.5], [0.5, NAN]]), "confidences", 1, "row 1 holds a NaN"),
@@ -286,7 +288,7 @@ TASK_4_2 = Task(
                 ### END HIDDEN TESTS
             ),
         ),
-        *manners("floats in an array", SURVIVAL, SURVIVAL_BAD, SURVIVAL_BAD_HIDDEN),
+        *manners("floats in an array", SURVIVAL, SURVIVAL_BAD, SURVIVAL_BAD_HIDDEN, SURVIVAL_TWINS),
         Property(
             "many_blocks_in_time",
             "2,000 blocks of 64 positions take well under 2 s.",

@@ -338,6 +338,7 @@ MASK = (
     Example(call([-1, 0, -1], 1), cells("1100", "1110", "1001")),
     Example(call([-1, 0, 1], 2), cells("11100", "11110", "11111")),
 )
+MASK_TWINS = (Example(call([-1, 0, 1], 1), cells("1100", "1110", "1111")),)
 MASK_BAD = (
     Bad(call([-1, 1], 2), "parents", 1, "node 1 cannot be its own parent"),
     Bad(call([-1, 0], -1), "context_length", None, "the context has a negative length"),
@@ -455,7 +456,7 @@ TASK_6_2 = Task(
                 ### END HIDDEN TESTS
             ),
         ),
-        *manners("booleans in an array", MASK, MASK_BAD, MASK_BAD_HIDDEN),
+        *manners("booleans in an array", MASK, MASK_BAD, MASK_BAD_HIDDEN, MASK_TWINS),
         Property(
             "large_mask_in_time",
             "64 nodes behind a context of 256 take well under 2 s.",

@@ -178,7 +178,7 @@ TASK_8_1 = Task(
                 ### END HIDDEN TESTS
             ),
         ),
-        good_manners("booleans in an array", FEATURES, FEATURES_BAD, FEATURES_BAD_HIDDEN),
+        good_manners("booleans in an array", FEATURES + FEATURES_APART, FEATURES_BAD, FEATURES_BAD_HIDDEN),
     ),
 )
 
