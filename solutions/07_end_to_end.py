@@ -568,8 +568,8 @@ viz.draft_fates({
 })
 
 # %% [markdown]
-# The bias makes more tokens of the same drafts, so DSpark needs fewer rounds. The trim gives up a little of τ and spares the target most
-# of the rows that were rejected: whether that pays is the scheduler's question (lesson 05).
+# The bias makes more tokens of the same drafts, so DSpark needs fewer rounds. The trim gives up a little of τ and spares the target
+# some of the rows that it would have rejected: whether that pays is the scheduler's question (lesson 05).
 #
 # **And with your adaptive parts.** The last piece: the block size from the last rounds and the fallback.
 
@@ -592,7 +592,8 @@ adaptive = replace(steps, trim=len, block_size=next_size, keep_drafting=go_on)
 for noise in (0.1, 1.0, 4.0):
     target = ToyTarget.random(12, seed=2)
     drafter = ToyDrafter(target.table, noise, seed=7)
-    trace = generate(target, drafter, [3, 1], 200, temperature=1.0, rng=np.random.default_rng(0), steps=adaptive)
+    rng = np.random.default_rng(0)
+    trace = generate(target, drafter, [3, 1], 200, temperature=1.0, rng=rng, steps=adaptive)
     sizes = trace.counts["drafted"]
     ms = ROUND_MS[sizes].sum()
     print(f"noise {noise}: block sizes {sizes[:14]} …  {200 * ROUND_MS[0] / ms:.2f} times plain decoding")
