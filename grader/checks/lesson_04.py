@@ -620,7 +620,10 @@ TASK_4_4 = Task(
             Values(
                 examples=(
                     Example(call([[LN9]] * 4, [[1], [1], [1], [0]], [1.0, 2.0]), np.array([2.0])),
-                    Example(call([[LN9], [-LN9]], [[1], [0]], [1.0, 0.5]), np.array([0.5])),
+                    Example(
+                        call([[LN9], [math.log(13 / 7)], [math.log(9 / 11)]], [[1], [1], [0]], [1.0, 0.5]),
+                        np.array([0.5]),
+                    ),
                 ),
                 ### BEGIN HIDDEN TESTS
                 hidden=first_positions,
