@@ -174,7 +174,8 @@ def manners(
             "input_unchanged",
             "The arguments are left as they were.",
             1,
-            "Write row + bias into a new array; `row += bias` writes into the caller's.",
+            "Make a new array (row + bias, row.copy()) and change that; `row += bias` and `row[x] = 0` write into the "
+            "caller's.",
             Unchanged(examples),
             after_values=True,
         ),
