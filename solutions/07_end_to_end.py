@@ -20,7 +20,7 @@
 # |---|---|
 # | **You build** | the cache rollback, a whole greedy round, the next block size, the fallback, and a monitor that adds up; they then drive an engine |
 # | **Difficulty** | ●●○○ — five tasks of one to nine lines |
-# | **Time** | about 30 minutes |
+# | **Time** | about 45 minutes |
 # | **You need** | Python; the ideas of lessons 01 and 02. Your own solutions of 1.1, 1.4, 1.6, 2.2 and 2.3 take part at the end, if they are there |
 #
 # Run the cells from top to bottom (Shift+Enter). Each task has a cell with a `TODO` and, below it, a cell that
