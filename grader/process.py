@@ -6,8 +6,10 @@ and a process that it moves into a session of its own outlives it.
 
 from __future__ import annotations
 
+import compileall
 import contextlib
 import os
+import py_compile
 import shutil
 import signal
 import subprocess
@@ -78,6 +80,8 @@ def child_library() -> Iterator[Path]:
         for file in CHILD_FILES:
             shutil.copy(ROOT / "grader" / "child" / file, library / "grader" / "child")
         shutil.copy(ROOT / "dspark_mini" / "inputs.py", library / "dspark_mini")
+        # Compiled once, for all children. They could be newer than a file by less than a clock tick, hence the hashes.
+        compileall.compile_dir(library, quiet=1, invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
         yield library
 
 
@@ -146,9 +150,7 @@ class Child:
             self.process.kill()
             self.process.wait()
             self.work.cleanup()
-        for stream in (self.channel.writer, self.channel.reader):
-            with contextlib.suppress(OSError):
-                stream.close()
+        self.channel.close()
 
     def _start(self) -> None:
         """Start and load; a piece that hangs or ends the process is left out at the next try."""

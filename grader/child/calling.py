@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import io
 import logging
 import signal
@@ -74,8 +73,8 @@ class Caller(Protocol):
 class LocalCaller:
     """Calls a function in this process, on copies of the arguments, with its output and warnings put aside."""
 
-    def __init__(self, function: Callable[..., Any], interruptible: bool = True) -> None:
-        self.function, self.interruptible = function, interruptible
+    def __init__(self, function: Callable[..., Any], in_child: bool = False) -> None:
+        self.function, self.in_child = function, in_child
 
     def outcomes(self, calls: list[Call]) -> list[Outcome]:
         """Make several calls, one after the other, and stop behind one that hangs."""
@@ -88,16 +87,18 @@ class LocalCaller:
 
     def outcome(self, call: Call) -> Outcome:
         """Make one call within CALL_SECONDS, where this thread can be interrupted."""
-        given = copy.deepcopy(call)
+        given = _copied(call)
         args, kwargs = [live(arg) for arg in given.args], {name: live(arg) for name, arg in given.kwargs.items()}
         try:
             with _quiet(), time_limit(CALL_SECONDS):
-                value = crossed(self.function(*args, **kwargs))  # alike in this process and in a child
+                value = self.function(*args, **kwargs)
+                if not self.in_child:
+                    value = crossed(value)  # as it crosses from a child
                 return Outcome(value=value, changed=not unchanged(call, given))
         except TimeLimit:
             return Outcome(error="TimeoutError", timed_out=True)
         except BaseException as error:
-            if self.interruptible and isinstance(error, KeyboardInterrupt):
+            if isinstance(error, KeyboardInterrupt) and not self.in_child:
                 raise
             name = "ValueError" if isinstance(error, ValueError) else type(error).__name__
             own_code = getattr(getattr(self.function, "__code__", None), "co_filename", "")
@@ -175,6 +176,17 @@ def message_of(error: BaseException) -> str:
         return str(error)
     except BaseException:
         return ""
+
+
+def _copied(value: Any) -> Any:
+    """Copy plain data; copy.deepcopy takes several times as long."""
+    if isinstance(value, Call):
+        return Call(_copied(value.args), _copied(value.kwargs))
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_copied, value))
+    return value.copy("K") if isinstance(value, np.ndarray) else value
 
 
 def _listed(value: Any) -> Any:

@@ -39,7 +39,7 @@ def send_outcome(replies: BinaryIO, outcome: dict[str, Any]) -> None:
     """Send an outcome; a value that the wire cannot carry goes as its type's name."""
     try:
         send(replies, outcome, MAX_REPLY)
-    except (WireError, TypeError, ValueError, RecursionError):
+    except (WireError, TypeError, ValueError, RecursionError, MemoryError):
         send(replies, outcome | {"value": Opaque(type(outcome["value"]).__name__)}, MAX_REPLY)
 
 
@@ -60,7 +60,7 @@ def load(pieces: list[dict[str, Any]], namespace: dict[str, Any], replies: Binar
 
 def answers(request: dict[str, Any], namespace: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Make the calls of one request and put each outcome into plain data, up to the first call that hangs."""
-    caller = LocalCaller(namespace[request["function"]], interruptible=False)
+    caller = LocalCaller(namespace[request["function"]], in_child=True)
     for number, (args, kwargs) in enumerate(request["calls"], request["number"]):
         outcome = caller.outcome(Call(tuple(args), kwargs))
         yield (
