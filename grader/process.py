@@ -97,8 +97,12 @@ class Child:
         self.number, self.alive = 0, False
         self.knows_hidden = False  # the process that runs now has been called with hidden inputs
         self.clock, self.tasks = Clock(SUBMISSION_SECONDS), dict[str, Clock]()
-        with self.clock.running():
-            self._start()
+        try:
+            with self.clock.running():
+                self._start()
+        except BaseException:
+            self.close()
+            raise
 
     def outcomes(self, function: str, calls: list[Call]) -> list[Outcome]:
         """Call a function by name, several times; a child that hangs or dies is ended, and the last outcome says so."""
