@@ -130,14 +130,15 @@ def grade(
             "Submissions run with your own rights, without a sandbox: add --unsafe-no-sandbox to grade "
             "code that you trust."
         )
-    grader = _grader()
+    grader = _grader("collect")
+    _grader()
     try:
-        sources = grader.submissions.find_submissions(paths)
+        sources = grader.collect.find_submissions(paths)
         if json_file is not None:
             _refuse_bad_target(json_file, [source.path for source in sources])
         if len(sources) == 1 and not paths[0].is_dir():
             grader.submissions.read_submission(sources[0])
-    except grader.submissions.BadRequest as error:
+    except grader.collect.BadRequest as error:
         raise UserError(str(error)) from None
     except grader.submissions.Unreadable as error:
         raise UserError(f"{paths[0]} cannot be graded. {error}") from None

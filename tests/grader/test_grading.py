@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from grader.checks import TASKS
+from grader.collect import BadRequest, find_submissions
 from grader.grading import Result, grade, grade_all
-from grader.submissions import BadRequest, Source, find_submissions, tasks_of
+from grader.submissions import Source, tasks_of
 
 LESSON = "02_parallel_drafting"
 MAX = sum(task.max_points for task in tasks_of(LESSON))
