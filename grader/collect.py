@@ -12,7 +12,7 @@ class BadRequest(Exception):
     """What was asked for cannot be done; the message says why, as a sentence."""
 
 
-def find_submissions(paths: Iterable[Path]) -> list[Source]:
+def find_submissions(paths: Iterable[Path], unpacked: Path) -> list[Source]:
     """List the submissions in files and folders, in a fixed order, each under a name of its own.
 
     Args:
