@@ -73,7 +73,7 @@ def grade(source: Source, library: Path, sandbox: bool = True) -> Result:
 
 def not_graded(source: Source, reason: str, status: str = ERROR) -> Result:
     """Return the result of a submission that nothing can be said of but why."""
-    lesson = source.path.stem if source.path.stem in lessons() else None
+    lesson = next((lesson for lesson in lessons() if source.path.stem.endswith(lesson)), None)
     most = sum(task.max_points for task in tasks_of(lesson)) if lesson else 0
     return Result(source.name, lesson, status, (), most, reason)
 
