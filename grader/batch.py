@@ -7,20 +7,17 @@ there. Whoever goes on with a batch takes from the journal what has the same key
 from __future__ import annotations
 
 import hashlib
-import stat
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from grader.grading import not_graded
 from grader.journal import Journal, Results
+from grader.kit import kit_fingerprint
 from grader.pools import Pool
-from grader.process import ROOT
-from grader.submissions import MAX_BYTES, Source
+from grader.submissions import Source, plain_content
 
-KIT_FILES = ("grader/*.py", "grader/checks/*.py", "grader/child/*.py", "dspark_mini/*.py", "notebooks/*.ipynb")
 WAIT_SECONDS = 0.2  # how long an interruption may wait to be seen
 
 
@@ -104,23 +101,4 @@ def _key(source: Source, sandbox: bool) -> str:
     parts = (source.name, source.path.name, kit_fingerprint(), str(sandbox), source.unreadable)
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass"))
     digest.update(b"\0" if content is None else hashlib.sha256(content).digest())
-    return digest.hexdigest()
-
-
-def plain_content(source: Source) -> bytes | None:
-    """Read a submission's file, or return None where it is one that will not be graded anyway."""
-    try:
-        information = source.path.lstat()
-        plain = stat.S_ISREG(information.st_mode) and information.st_size <= MAX_BYTES
-        return source.path.read_bytes() if plain and not source.unreadable else None
-    except OSError:
-        return None
-
-
-@cache
-def kit_fingerprint() -> str:
-    """Return a hash of every file of the kit that has a say in a score."""
-    digest = hashlib.sha256()
-    for path in sorted({path for pattern in KIT_FILES for path in ROOT.glob(pattern)}):
-        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

@@ -23,9 +23,11 @@ from dspark_mini.tables import plain_table
 from dspark_mini.workspace import UserError
 from grader.batch import Interrupted, grade_batch, jobs_of
 from grader.checks import TASKS
+from grader.cluster import NoCluster, cluster_pool
 from grader.collect import BadRequest, find_submissions
 from grader.journal import Journal, JournalInUse, Results
 from grader.pools import Pool, local_pool
+from grader.sandbox import NoSandbox, require_sandbox
 from grader.submissions import Source, Unreadable, read_submission
 
 GRADED, NOT_ALL_GRADED = 0, 1  # exit codes
@@ -63,6 +65,8 @@ def grade_paths(paths: list[Path], options: Options, out: Console) -> int:
     Raises:
         UserError: what was asked for cannot be done; nothing has been written then.
     """
+    if options.sandbox and options.dask is None:
+        _require_sandbox()
     with tempfile.TemporaryDirectory(prefix="dspark-mini-batch-") as name:
         scratch = Path(name)
         sources = _sources(paths, scratch, options)
@@ -88,7 +92,7 @@ def write_csv(results: Iterable[dict[str, Any]], file: TextIO) -> None:
     """Write one row a submission: its score and status, and the points of each task that any of them has."""
     had = {task["task"] for result in results for task in result["tasks"]}
     columns = [task for task in TASKS if task in had]
-    writer = csv.writer(file, lineterminator="\n")
+    writer = csv.writer(file)
     writer.writerow(["submission", "lesson", "score", "max_score", "status", *columns])
     for result in results:
         points = {task["task"]: task["points"] for task in result["tasks"]}
@@ -110,6 +114,13 @@ def whole_file(target: Path) -> Iterator[TextIO]:
         file.flush()
         os.fsync(file.fileno())
     part.replace(target)
+
+
+def _require_sandbox() -> None:
+    try:
+        require_sandbox()
+    except NoSandbox as error:
+        raise UserError(str(error)) from None
 
 
 def _sources(paths: list[Path], scratch: Path, options: Options) -> list[Source]:
@@ -151,11 +162,16 @@ def _journal(options: Options, scratch: Path) -> Journal:
 
 def _grade(sources: list[Source], scratch: Path, journal: Journal, options: Options) -> Results:
     jobs = jobs_of(sources, options.sandbox)
-    with _progress(len(jobs)) as on_result, _stop_on_interrupt() as stopping, _pool(options, scratch) as pool:
-        return grade_batch(jobs, pool, journal, options.resume, on_result, stopping.is_set)
+    try:
+        with _progress(len(jobs)) as on_result, _stop_on_interrupt() as stopping, _pool(options, scratch) as pool:
+            return grade_batch(jobs, pool, journal, options.resume, on_result, stopping.is_set)
+    except NoCluster as error:
+        raise UserError(str(error)) from None
 
 
 def _pool(options: Options, scratch: Path) -> contextlib.AbstractContextManager[Pool]:
+    if options.dask is not None:
+        return cluster_pool(options.dask, options.sandbox)
     return local_pool(options.jobs, scratch, options.sandbox)
 
 

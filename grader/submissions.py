@@ -67,6 +67,16 @@ def read_submission(source: Source) -> Submission:
     return Submission(source.name, lesson, pieces, tasks_of(lesson))
 
 
+def plain_content(source: Source) -> bytes | None:
+    """Return what a submission's file holds, or None where it cannot be read as one."""
+    try:
+        information = source.path.lstat()
+        plain = stat.S_ISREG(information.st_mode) and information.st_size <= MAX_BYTES
+        return source.path.read_bytes() if plain and not source.unreadable else None
+    except OSError:
+        return None
+
+
 def tasks_of(lesson: str) -> list[Task]:
     """The graded tasks of a lesson, in their order."""
     return [task for task in TASKS.values() if task.lesson == lesson]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.grading import grade, not_graded
-from grader.process import child_library
+from grader.sandbox import NoSandbox
 from grader.submissions import Source
 
 GRACE_SECONDS = 3.0
@@ -54,25 +54,12 @@ def graded(source: Source, library: Path, sandbox: bool) -> dict[str, Any]:
     """Grade one submission; where grading itself fails, the result says so."""
     try:
         return grade(source, library, sandbox).to_json()
+    except NoSandbox as error:
+        return not_graded(source, str(error)).to_json()
     except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"line {frame.lineno} of {Path(frame.filename).name}"
         return not_graded(source, f"Grading it failed: {type(error).__name__} in {where}.").to_json()
-
-
-def grade_content(name: str, file: str, content: bytes, sandbox: bool) -> dict[str, Any]:
-    """Grade a submission whose content comes along, on a machine that does not have its file.
-
-    Args:
-        name: the submission's name.
-        file: the name of its file, one that the grader chose.
-        content: what the file holds.
-        sandbox: isolate the submission's code.
-    """
-    with tempfile.TemporaryDirectory(prefix="dspark-mini-") as folder, child_library() as library:
-        path = Path(folder, file)
-        path.write_bytes(content)
-        return graded(Source(name, path), library, sandbox)
 
 
 def _listen(requests: queue.SimpleQueue[str]) -> None:
