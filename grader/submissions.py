@@ -1,11 +1,10 @@
-"""Finding and reading submissions. What is read is data: nothing of it is run here, and nothing trusted."""
+"""Reading submissions. What is read is data: nothing of it is run here, and nothing trusted."""
 
 from __future__ import annotations
 
 import json
 import logging
 import stat
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -28,16 +27,13 @@ class Unreadable(Exception):
     """A submission that cannot be read; the message says why, as a sentence."""
 
 
-class BadRequest(Exception):
-    """What was asked for cannot be done; the message says why, as a sentence."""
-
-
 @dataclass(frozen=True)
 class Source:
     """Where a submission lies, and the name it goes by in every result."""
 
     name: str
     path: Path
+    unreadable: str = ""  # why it must not be read, where that is known before
 
 
 @dataclass(frozen=True)
@@ -50,40 +46,14 @@ class Submission:
     tasks: list[Task] = field(repr=False)
 
 
-def find_submissions(paths: Iterable[Path]) -> list[Source]:
-    """List the submissions in files and folders, in a fixed order, each under a name of its own.
-
-    Args:
-        paths: notebooks, .py files, or folders that are searched through to the bottom.
-
-    Returns:
-        One source a file.
-
-    Raises:
-        BadRequest: a path that is not there, another kind of file, or a folder without submissions.
-    """
-    sources: list[Source] = []
-    for path in paths:
-        if path.is_dir():
-            found = [Source(_name_in(path, file), file) for file in _files_below(path)]
-            if not found:
-                raise BadRequest(f"There is no notebook and no .py file in the folder {path}.")
-            sources += found
-        elif not path.exists() and not path.is_symlink():
-            raise BadRequest(f"There is no file or folder {path}.")
-        elif path.suffix not in SUFFIXES:
-            raise BadRequest(f"{path} is neither a notebook (.ipynb) nor a .py file.")
-        else:
-            sources.append(Source(path.name if path.suffix == ".py" else str(path), path))
-    return _with_unique_names(sources)
-
-
 def read_submission(source: Source) -> Submission:
     """Read one submission.
 
     Raises:
         Unreadable: a link, a file that is too large, is no text or no notebook, or holds no task.
     """
+    if source.unreadable:
+        raise Unreadable(source.unreadable)
     text = _text(source.path)
     if source.path.suffix == ".py":
         label = source.path.name
@@ -95,6 +65,16 @@ def read_submission(source: Source) -> Submission:
     known = known_cells(lesson)
     pieces = [piece for cell in cells if (piece := _piece(cell, known)) is not None]
     return Submission(source.name, lesson, pieces, tasks_of(lesson))
+
+
+def plain_content(source: Source) -> bytes | None:
+    """Return what a submission's file holds, or None where it cannot be read as one."""
+    try:
+        information = source.path.lstat()
+        plain = stat.S_ISREG(information.st_mode) and information.st_size <= MAX_BYTES
+        return source.path.read_bytes() if plain and not source.unreadable else None
+    except OSError:
+        return None
 
 
 def tasks_of(lesson: str) -> list[Task]:
@@ -115,31 +95,6 @@ def known_cells(lesson: str) -> dict[str, tuple[str, str]]:
         return {}
     notebook = nbformat.read(path, as_version=4)
     return {cell.id: (cell.metadata.get("dspark", {}).get("role", ""), cell.source) for cell in notebook.cells}
-
-
-def _files_below(folder: Path) -> list[Path]:
-    """List notebooks and .py files below a folder, links among them, hidden folders and caches left out."""
-    return sorted(
-        file
-        for file in folder.rglob("*")
-        if file.suffix in SUFFIXES
-        and (file.is_symlink() or file.is_file())
-        and not any(part.startswith((".", "__")) for part in file.relative_to(folder).parts)
-    )
-
-
-def _name_in(folder: Path, file: Path) -> str:
-    """Name a submission: the student's folder for a notebook in one, else the path below the folder given."""
-    parts = file.relative_to(folder).parts
-    if file.suffix == ".ipynb" and len(parts) == 2 and parts[0] in lessons():
-        return folder.resolve().name  # submitted/<student> was given
-    return parts[0] if file.suffix == ".ipynb" and len(parts) > 1 else "/".join(parts)
-
-
-def _with_unique_names(sources: list[Source]) -> list[Source]:
-    """Where two submissions would share a name, both go by their paths."""
-    names = [source.name for source in sources]
-    return [s if names.count(s.name) == 1 else Source(s.path.as_posix(), s.path) for s in sources]
 
 
 def _text(path: Path) -> str:
