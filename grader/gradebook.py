@@ -23,7 +23,8 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from grader.build import NBGRADER_SOURCE, NOTEBOOKS
 from grader.database import PATIENCE, alone, default_url, open_gradebook, sentences
-from grader.handed_out import known_cells
+from grader.grading import UNREADABLE
+from grader.handed_out import KnownCell, known_cells
 from grader.marked import mark, read_notebook, repaired
 from grader.process import ROOT
 
@@ -86,6 +87,7 @@ class Recorder:
         self.config = _configuration(self.course)
         self.book = open_gradebook(self.db_url, self.config.CourseDirectory.get("course_id", "dspark_mini"), patience)
         self.done: set[tuple[str, str]] = set()
+        self.known: dict[str, dict[str, KnownCell]] = {}  # the cells of the lessons that stand in the gradebook
         self.one_at_a_time = threading.Lock()
 
     def __enter__(self) -> Recorder:
@@ -112,10 +114,12 @@ class Recorder:
             path = notebook or self.course / "submitted" / student / lesson / f"{lesson}.ipynb"
             with _part_file(self.course / "autograded") as part:
                 with sentences(self.db_url, self.patience), self._transaction():
-                    document = self._marked(result, lesson, path)
+                    known = self.known.get(lesson) or known_cells(self.book, lesson, self.course)
+                    document = _marked(result, lesson, path, known)
                     self._enter(document, lesson, student, _timestamp(path))
                     part.write_text(nbformat.writes(document) + "\n", encoding="utf-8")
                 _publish(part, self.course / "autograded" / student / lesson / f"{lesson}.ipynb", path)
+            self.known[lesson] = known
             self.done.add((lesson, student))
 
     def _place(self, result: Mapping[str, Any]) -> tuple[str, str]:
@@ -139,20 +143,12 @@ class Recorder:
             finally:
                 self.book.db.remove()
 
-    def _marked(self, result: Mapping[str, Any], lesson: str, path: Path) -> Any:
-        """Return the notebook with its report; of a file that cannot be read, the lesson as it was handed out."""
-        known = known_cells(self.book, lesson, self.course)
-        submitted = None if result["status"] == "unreadable" else read_notebook(path)
-        handed_out = NOTEBOOKS / f"{lesson}.ipynb"
-        document = repaired(submitted or nbformat.read(handed_out, as_version=4), known)
-        mark(document, result)
-        return document
-
     def _enter(self, document: Any, lesson: str, student: str, timestamp: str | None) -> None:
         """Enter the scores of a marked notebook, as nbgrader's own SaveAutoGrades does."""
         self.book.update_or_create_student(student)
         given = {"timestamp": timestamp} if timestamp else {}
-        self.book.update_or_create_submission(lesson, student, **given)
+        with self.book.db.no_autoflush:
+            self.book.update_or_create_submission(lesson, student, **given)
         submitted = self.book.find_submission_notebook(lesson, lesson, student)
         cells = {cell.metadata.nbgrader["grade_id"]: cell for cell in document.cells if "nbgrader" in cell.metadata}
         for grade in submitted.grades:
@@ -194,6 +190,15 @@ def student_of(submission: str, lesson: str) -> str:
 
 def _is_folder_name(name: str) -> bool:
     return name.isprintable() and "/" not in name and not name.startswith(".") and len(name) <= MAX_NAME
+
+
+def _marked(result: Mapping[str, Any], lesson: str, path: Path, known: dict[str, KnownCell]) -> Any:
+    """Return the notebook with its report; of a file that cannot be read, the lesson as it was handed out."""
+    submitted = None if result["status"] == UNREADABLE else read_notebook(path)
+    handed_out = NOTEBOOKS / f"{lesson}.ipynb"
+    document = repaired(submitted or nbformat.read(handed_out, as_version=4), known)
+    mark(document, result)
+    return document
 
 
 def _configuration(course: Path) -> Any:

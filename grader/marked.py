@@ -7,12 +7,12 @@ about those cells comes from the gradebook, and every other cell is kept as plai
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import nbformat
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
+from nbformat.v4 import new_notebook, new_output
 
 from grader.bundle import HIDDEN_REGION
 from grader.handed_out import KnownCell
@@ -20,7 +20,7 @@ from grader.report import MISSING
 from grader.submissions import MAX_BYTES
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
-MAKERS = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}
+CELL_TYPES = ("code", "markdown", "raw")
 NO_TASK = "This cell belongs to no task of the kit. It was not run, so it gets no points until somebody grades it."
 
 
@@ -105,7 +105,7 @@ def _points(task: Mapping[str, Any], worth: float) -> float:
 
 
 def _is_cell(cell: Any) -> bool:
-    return isinstance(cell, dict) and cell.get("cell_type") in MAKERS and isinstance(cell.get("source"), str)
+    return isinstance(cell, dict) and cell.get("cell_type") in CELL_TYPES and isinstance(cell.get("source"), str)
 
 
 def _name(cell: Any, known: Mapping[str, KnownCell]) -> str:
@@ -120,10 +120,14 @@ def _grade_id(cell: Any) -> str:
     return str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
 
 
-def _new(cell_type: str, source: str, nbgrader: dict[str, Any] | None = None) -> Any:
+def _new(cell_type: str, source: str, about: dict[str, Any] | None = None) -> Any:
     """Make a cell; half a surrogate pair in its source, which no file can hold, becomes a question mark."""
-    make: Callable[..., Any] = MAKERS[cell_type]
-    return make(source.encode(errors="replace").decode(), metadata={"nbgrader": nbgrader} if nbgrader else {})
+    cell = {
+        "cell_type": cell_type,
+        "metadata": {"nbgrader": about} if about else {},
+        "source": source.encode(errors="replace").decode(),
+    }
+    return nbformat.from_dict(cell | ({"execution_count": None, "outputs": []} if cell_type == "code" else {}))
 
 
 def _plain(cell: Any) -> Any:
