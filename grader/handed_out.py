@@ -59,6 +59,11 @@ def known_cells(book: Any, lesson: str, course: Path) -> dict[str, KnownCell]:
         notebook = book.find_notebook(lesson, lesson)
     except MissingEntry:
         notebook = _add_lesson(book, lesson, _source(lesson, course))
+    return cells_of(notebook)
+
+
+def cells_of(notebook: Any) -> dict[str, KnownCell]:
+    """Return the cells that the gradebook knows of one notebook, by name."""
     points = {cell.name: cell.max_score for cell in [*notebook.grade_cells, *notebook.task_cells]}
     grades, solutions = {cell.name for cell in notebook.grade_cells}, {cell.name for cell in notebook.solution_cells}
     tasks = {cell.name for cell in notebook.task_cells}
