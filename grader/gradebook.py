@@ -8,31 +8,29 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import repeat
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Any
 
 import nbformat
 from nbgrader.preprocessors import AssignLatePenalties
-from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_task, parse_utc
+from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_task
 from traitlets.config.loader import PyFileConfigLoader
 
 from grader.build import NBGRADER_SOURCE, NOTEBOOKS
 from grader.database import PATIENCE, alone, default_url, open_gradebook, sentences
 from grader.grading import UNREADABLE
 from grader.handed_out import KnownCell, known_cells
-from grader.marked import mark, read_notebook, repaired
+from grader.marked import mark, part_file, publish, read_notebook, repaired, timestamp_beside
 from grader.process import ROOT
+from grader.submissions import lessons
 
 COURSE = NBGRADER_SOURCE.parent
 CONFIG = "nbgrader_config.py"
-READ_ONLY = 0o444  # as nbgrader leaves its autograded files
 MAX_NAME = 128  # characters of a student's name in nbgrader's tables
-MAX_TIMESTAMP = 200  # bytes
 
 
 class NotRecorded(Exception):
@@ -43,7 +41,7 @@ def record(
     results: Iterable[Mapping[str, Any]],
     course: Path = COURSE,
     db_url: str | None = None,
-    notebooks: Mapping[str, Path] | None = None,
+    notebooks: Iterable[Path] | None = None,
 ) -> list[str]:
     """Write results into a gradebook and their notebooks into the course's folder autograded/.
 
@@ -51,7 +49,7 @@ def record(
         results: objects of the list that `dspark-mini grade --json` writes.
         course: the course's folder, with nbgrader's source/, submitted/ and so on in it.
         db_url: SQLAlchemy's address of the gradebook; without it, gradebook.db in the course's folder.
-        notebooks: the file of each submission by its name, where it does not lie in submitted/<student>/<lesson>/.
+        notebooks: the submitted files, in the order of the results; without them, those in submitted/ of the course.
 
     Returns:
         A sentence for each result that has no place in the gradebook.
@@ -61,9 +59,10 @@ def record(
     """
     refused = []
     with Recorder(course, db_url) as recorder:
-        for result in results:
+        files: Iterable[Path | None] = repeat(None) if notebooks is None else notebooks
+        for result, notebook in zip(results, files):
             try:
-                recorder.record(result, (notebooks or {}).get(result["submission"]))
+                recorder.record(result, notebook)
             except NotRecorded as error:
                 refused.append(str(error))
     return refused
@@ -110,27 +109,32 @@ class Recorder:
             GradebookError: the gradebook cannot be written.
         """
         with self.one_at_a_time:
-            lesson, student = self._place(result)
-            path = notebook or self.course / "submitted" / student / lesson / f"{lesson}.ipynb"
-            with _part_file(self.course / "autograded") as part:
+            lesson, student, path = self._place(result, notebook)
+            timestamp = timestamp_beside(path)
+            with part_file(self.course / "autograded") as part:
                 with sentences(self.db_url, self.patience), self._transaction():
                     known = self.known.get(lesson) or known_cells(self.book, lesson, self.course)
                     document = _marked(result, lesson, path, known)
-                    self._enter(document, lesson, student, _timestamp(path))
+                    self._enter(document, lesson, student, timestamp)
                     part.write_text(nbformat.writes(document) + "\n", encoding="utf-8")
-                _publish(part, self.course / "autograded" / student / lesson / f"{lesson}.ipynb", path)
+                publish(part, self.course / "autograded" / student / lesson / f"{lesson}.ipynb", timestamp)
             self.known[lesson] = known
             self.done.add((lesson, student))
 
-    def _place(self, result: Mapping[str, Any]) -> tuple[str, str]:
-        """Return the lesson and the student that a result belongs to."""
+    def _place(self, result: Mapping[str, Any], notebook: Path | None) -> tuple[str, str, Path]:
+        """Return the lesson and the student that a result belongs to, and the file that was graded."""
         name, lesson = result["submission"], result["lesson"]
         if lesson is None:
             raise NotRecorded(f"{name} is not recorded: it is not the notebook of one lesson.")
         student = student_of(name, lesson)
+        path = notebook or self.course / "submitted" / student / lesson / f"{lesson}.ipynb"
         if (lesson, student) in self.done:
-            raise NotRecorded(f"{name} is not recorded: there is another submission of {lesson} by {student}.")
-        return lesson, student
+            raise NotRecorded(f"{name} is not recorded: another submission of {lesson} by {student} stands there.")
+        if path.parent.name in lessons() and path.parent.name != lesson:
+            raise NotRecorded(f"{name} is not recorded: it holds {lesson}, but lies in a folder {path.parent.name}.")
+        if not os.path.lexists(path) and result["status"] != UNREADABLE:
+            raise NotRecorded(f"{name} is not recorded: there is no {path}.")
+        return lesson, student, path
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -175,14 +179,18 @@ class Recorder:
 
 
 def student_of(submission: str, lesson: str) -> str:
-    """Read the student's name from a submission's name, which may be a path.
+    """Read the student's name from a submission's name, or from the path that stands for it.
 
     Raises:
         NotRecorded: what is there cannot be the name of a folder.
     """
     path = PurePosixPath(submission)
-    parts = [part for part in path.with_suffix("").parts if part != lesson] if path.suffix == ".ipynb" else path.parts
-    student = [part for part in parts if part != lesson][-1:]
+    if path.suffix != ".ipynb":
+        student = path.parts[:1]
+    elif path.stem != lesson:
+        student = (path.stem,)
+    else:
+        student = tuple(part for part in path.parent.parts if part != lesson)[-1:]
     if not student or not _is_folder_name(student[0]):
         raise NotRecorded(f"{submission!r} is not recorded: it holds no name of a student that can name a folder.")
     return student[0]
@@ -212,34 +220,3 @@ def _is_untouched(cell: Any) -> bool:
     if cell is None or is_task(cell):
         return False
     return bool(cell.metadata.nbgrader.get("checksum") == compute_checksum(cell))
-
-
-def _timestamp(notebook: Path) -> str | None:
-    """Read when a notebook was handed in, where nbgrader has written that down beside it."""
-    path = notebook.with_name("timestamp.txt")
-    with contextlib.suppress(OSError, ValueError, OverflowError):
-        if not path.is_symlink() and path.stat().st_size <= MAX_TIMESTAMP:
-            text = path.read_text(encoding="utf-8").strip()
-            return text if text and parse_utc(text) else None
-    return None
-
-
-@contextlib.contextmanager
-def _part_file(folder: Path) -> Iterator[Path]:
-    """Give an empty file whose name nbgrader does not look at, and take it away unless it was moved."""
-    folder.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".", suffix=".part", dir=folder)
-    os.close(handle)
-    try:
-        yield Path(name)
-    finally:
-        Path(name).unlink(missing_ok=True)
-
-
-def _publish(part: Path, target: Path, submitted: Path) -> None:
-    """Move a complete notebook to where nbgrader looks for it, with the time at which it was handed in."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if _timestamp(submitted):
-        shutil.copyfile(submitted.with_name("timestamp.txt"), target.with_name("timestamp.txt"))
-    part.chmod(READ_ONLY)
-    part.replace(target)

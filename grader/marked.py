@@ -6,13 +6,17 @@ about those cells comes from the gradebook, and every other cell is kept as plai
 
 from __future__ import annotations
 
+import contextlib
+import os
+import tempfile
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbformat.v4 import new_notebook, new_output
+from nbgrader.utils import parse_utc
 
 from grader.bundle import HIDDEN_REGION
 from grader.handed_out import KnownCell
@@ -21,6 +25,8 @@ from grader.submissions import MAX_BYTES
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 CELL_TYPES = ("code", "markdown", "raw")
+READ_ONLY = 0o444  # as nbgrader leaves its autograded files
+MAX_TIMESTAMP = 200  # bytes
 NO_TASK = "This cell belongs to no task of the kit. It was not run, so it gets no points until somebody grades it."
 
 
@@ -97,6 +103,39 @@ def report_text(task: Mapping[str, Any]) -> str:
         if not item["passed"]:
             lines += [f"  fails: {item['name']}", f"    {item['message']}", f"    Hint: {item['hint']}"]
     return "\n".join(lines)
+
+
+def timestamp_beside(notebook: Path) -> str | None:
+    """Read when a notebook was handed in, where nbgrader has written that down beside it."""
+    path = notebook.with_name("timestamp.txt")
+    with contextlib.suppress(OSError, ValueError, TypeError, OverflowError):
+        if not path.is_symlink() and path.stat().st_size <= MAX_TIMESTAMP:
+            text = path.read_text(encoding="utf-8").strip()
+            return text if text and parse_utc(text) else None
+    return None
+
+
+@contextlib.contextmanager
+def part_file(folder: Path) -> Iterator[Path]:
+    """Give an empty file whose name nbgrader does not look at, and take it away unless it was moved."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=".", suffix=".part", dir=folder)
+    os.close(handle)
+    try:
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def publish(part: Path, target: Path, timestamp: str | None) -> None:
+    """Move a complete notebook to where nbgrader looks for it, with the time at which it was handed in."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if timestamp:
+        stamp = part.with_suffix(".timestamp")
+        stamp.write_text(timestamp + "\n", encoding="utf-8")
+        stamp.replace(target.with_name("timestamp.txt"))
+    part.chmod(READ_ONLY)
+    part.replace(target)
 
 
 def _points(task: Mapping[str, Any], worth: float) -> float:
