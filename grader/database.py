@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from alembic.script import ScriptDirectory
-from nbgrader.api import Base, Course, Gradebook, InvalidEntry
+from nbgrader.api import Base, Course, Gradebook, InvalidEntry, MissingEntry
 from nbgrader.dbutil import ALEMBIC_DIR
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
@@ -42,8 +42,6 @@ def open_gradebook(db_url: str, course_id: str, patience: float = PATIENCE) -> A
     """
     with sentences(db_url, patience):
         url = _with_timeouts(sa.make_url(db_url), patience)
-        if url.get_backend_name() == "sqlite" and url.database:
-            Path(url.database).parent.mkdir(parents=True, exist_ok=True)
         engine = sa.create_engine(url)
         try:
             with alone(engine, patience) as connection:
@@ -89,7 +87,7 @@ def sentences(db_url: str, patience: float) -> Iterator[None]:
         raise GradebookError(
             f"{_shown(db_url)!r} is no address of a gradebook: {error}. Write sqlite:///FILE or postgresql+psycopg://…"
         ) from None
-    except (DBAPIError, InvalidEntry) as error:
+    except (DBAPIError, InvalidEntry, MissingEntry) as error:
         said = str(getattr(error, "orig", error)).strip().splitlines()[0].rstrip(".")
         if "locked" in said or "lock timeout" in said:
             said = (

@@ -82,6 +82,8 @@ class Recorder:
         Raises:
             GradebookError: the gradebook cannot be used.
         """
+        if not course.is_dir():
+            raise GradebookError(f"There is no folder {course} of a course; `dspark-mini build` makes {COURSE}.")
         self.course, self.db_url, self.patience = course.resolve(), db_url or default_url(course), patience
         self.config = _configuration(self.course)
         self.book = open_gradebook(self.db_url, self.config.CourseDirectory.get("course_id", "dspark_mini"), patience)
