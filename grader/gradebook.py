@@ -21,7 +21,7 @@ from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_task
 from traitlets.config.loader import PyFileConfigLoader
 
 from grader.build import NBGRADER_SOURCE, NOTEBOOKS
-from grader.database import PATIENCE, alone, default_url, open_gradebook, sentences
+from grader.database import PATIENCE, GradebookError, alone, default_url, open_gradebook, sentences
 from grader.grading import UNREADABLE
 from grader.handed_out import KnownCell, known_cells
 from grader.marked import mark, part_file, publish, read_notebook, repaired, timestamp_beside

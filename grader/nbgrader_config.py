@@ -44,5 +44,5 @@ c.Autograde.autograde_preprocessors = [
 c.Execute.timeout = 120
 c.Execute.error_on_timeout = {"ename": "CellTimeoutError", "evalue": "", "traceback": ["The cell ran too long."]}
 
-# What a student has written as HTML stays text in the formgrader and in feedback.
-c.HTMLExporter.sanitize_html = True
+# Scripts in a student's Markdown stay out of the formgrader and of feedback.
+c.HTMLExporter.filters = {"markdown2html": "grader.autograde.harmless_html"}

@@ -307,7 +307,7 @@ def test_a_gradebook_that_cannot_be_opened_is_named_in_a_sentence(course: Path, 
 
 
 def test_a_course_that_is_not_there_is_named_in_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(GradebookError, match="no folder .*absent of a course"):
+    with pytest.raises(GradebookError, match=r"no folder .*absent of a course"):
         Recorder(tmp_path / "absent")
 
 
