@@ -11,7 +11,8 @@ import functools
 from pathlib import Path
 from typing import Any
 
-from nbconvert.filters import clean_html, markdown2html
+import bleach
+from nbconvert.filters import markdown2html
 from nbformat.v4 import new_notebook
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
@@ -24,12 +25,18 @@ from grader.process import child_library
 from grader.sandbox import require_sandbox
 from grader.submissions import Source
 
+# What Markdown makes, and the HTML that people write into it; everything else is shown as text.
+TABLES = {"table", "tbody", "td", "th", "thead", "tr"}
+BLOCKS = {"br", "details", "div", "hr", "p", "pre", "summary"} | {f"h{level}" for level in range(1, 7)}
+TAGS = bleach.ALLOWED_TAGS | TABLES | BLOCKS | {"del", "img", "kbd", "span", "sub", "sup"}
+ATTRIBUTES = {"*": ["class", "title"], "a": ["href"], "img": ["src", "alt", "width", "height"], "ol": ["start"]}
+
 require_once = functools.cache(require_sandbox)
 
 
 def harmless_html(markdown: str) -> str:
     """Turn Markdown into HTML without scripts: the page that shows it has the rights of an instructor."""
-    return str(clean_html(markdown2html(markdown)))
+    return str(bleach.clean(markdown2html(markdown), TAGS, ATTRIBUTES))
 
 
 class RepairCells(NbGraderPreprocessor):  # type: ignore[misc]
