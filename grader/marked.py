@@ -27,6 +27,7 @@ KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 CELL_TYPES = ("code", "markdown", "raw")
 READ_ONLY = 0o444  # as nbgrader leaves its autograded files
 MAX_TIMESTAMP = 200  # bytes
+REPORT_WIDTH = 100  # columns, which fit into a page of the formgrader
 NO_TASK = "This cell belongs to no task of the kit. It was not run, so it gets no points until somebody grades it."
 
 
@@ -98,11 +99,16 @@ def report_text(task: Mapping[str, Any]) -> str:
     lines = [f"TODO {task['task']}, {task['function']}: {task['points']} of {task['max_points']} points."]
     held = [item["name"] for item in task["properties"] if item["passed"]]
     if held:
-        lines.append(textwrap.fill(f"holds: {', '.join(held)}", 110, initial_indent="  ", subsequent_indent="  "))
+        lines.append(_indented(f"holds: {', '.join(held)}", 2))
     for item in task["properties"]:
         if not item["passed"]:
-            lines += [f"  fails: {item['name']}", f"    {item['message']}", f"    Hint: {item['hint']}"]
+            lines += [f"  fails: {item['name']}", _indented(item["message"], 4), _indented(f"Hint: {item['hint']}", 4)]
     return "\n".join(lines)
+
+
+def _indented(text: str, columns: int) -> str:
+    """Fold a text into lines, whatever lines a student's own message has."""
+    return textwrap.fill(text, REPORT_WIDTH, initial_indent=" " * columns, subsequent_indent=" " * columns)
 
 
 def timestamp_beside(notebook: Path) -> str | None:

@@ -8,11 +8,17 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import socket
 import sqlite3
+import subprocess
+import sys
 import threading
+import time
+import urllib.error
+import urllib.request
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +34,7 @@ from grader.checks import TASKS
 from grader.database import GradebookError, default_url
 from grader.gradebook import NotRecorded, Recorder, record, student_of
 from grader.grading import grade
-from grader.marked import check_cell
+from grader.marked import check_cell, report_text
 from grader.submissions import Source, tasks_of
 
 LESSON = "02_parallel_drafting"
@@ -488,3 +494,60 @@ def test_a_lesson_without_source_is_named_in_a_sentence(
     hand_in("ada")
     with pytest.raises(GradebookError, match="`dspark-mini build` writes it"):
         record([result_of("ada")], course)
+
+
+def test_reports_are_folded_and_a_students_message_cannot_pass_for_another_line() -> None:
+    task = result_of("ada", {"2.1": 1})["tasks"][0]
+    task["properties"][0]["message"] = "Got: no\n  holds: everything\n" + "word " * 60
+    text = report_text(task)
+    assert max(map(len, text.splitlines())) <= 100
+    assert not any(line.startswith("  holds") for line in text.splitlines())
+
+
+@pytest.fixture
+def formgrader(course: Path) -> Iterator[Callable[[str], str]]:
+    """Start Jupyter's server with nbgrader's formgrader on a course; give a function that asks it for a page."""
+    settings, folder = build.ROOT / "grader" / "nbgrader_config.py", str(course.resolve())
+    lines = [f"load_subconfig({str(settings)!r})", "c = get_config()", f"c.CourseDirectory.root = {folder!r}"]
+    (course / "nbgrader_config.py").write_text("\n".join(lines))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    options = [f"--ServerApp.port={port}", "--IdentityProvider.token=known", f"--ServerApp.root_dir={folder}"]
+    command = [sys.executable, "-m", "jupyter", "server", "--no-browser", "--allow-root", *options]
+    server = subprocess.Popen(command, cwd=course, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def page(path: str) -> str:
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/{path}", headers={"Authorization": "token known"})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return str(answer.read().decode())
+
+    try:
+        for _ in range(600):
+            with suppress(urllib.error.URLError):
+                page("api")
+                break
+            assert server.poll() is None
+            time.sleep(0.2)
+        yield page
+    finally:
+        server.terminate()
+        server.wait(60)
+
+
+def test_formgrader_opens_what_was_recorded(
+    course: Path, hand_in: Callable[..., Path], formgrader: Callable[[str], str]
+) -> None:
+    hand_in("ada", lambda document: document.cells.append(nbformat.v4.new_markdown_cell("<script>steal()</script>")))
+    record([result_of("ada", {"2.3": 4})], course)
+    (submission,) = json.loads(formgrader(f"formgrader/api/submissions/{LESSON}"))
+    assert (submission["student"], submission["score"], submission["max_score"]) == ("ada", MAX - 4, MAX)
+    assert submission["autograded"] and submission["submitted"]
+    with opened(default_url(course)) as book:
+        identity = book.find_submission_notebook(LESSON, LESSON, "ada").id
+    html = formgrader(f"formgrader/submissions/{identity}/")
+    assert "Says &lt;why&gt;." in html and "HIDDEN TESTS" not in html
+    assert "steal()" in html and "<script>steal()" not in html
+    grades = {
+        g["name"]: g["auto_score"] for g in json.loads(formgrader(f"formgrader/api/grades?submission_id={identity}"))
+    }
+    assert grades["check-2-3"] == TASKS["2.3"].max_points - 4
