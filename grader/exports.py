@@ -61,6 +61,7 @@ def write_canvas(
         raise ExportError(f"The column {header[place]!r} is computed by Canvas; name the column of an assignment.")
     roster = _canvas_roster(table, people)
     assigned, left_out = roster.assign(results, lesson)
+    without = _without_result(roster, assigned, lambda row: table.rows[row][0])
     for row, result in list(assigned.items()):
         if table.rows[row][place] in KEPT_IN_CANVAS:
             left_out.append((result["submission"], f"Canvas has {table.rows[row][place]} there, which is kept."))
@@ -68,7 +69,7 @@ def write_canvas(
         else:
             table.rows[row][place] = scaled(result, limit)
     write_table(Table([[*r[:people], r[place]] for r in table.rows], table.delimiter, table.byte_order_mark), target)
-    return _transfer(roster, assigned, left_out, lambda row: table.rows[row][0])
+    return Transfer(len(assigned), tuple(left_out), without)
 
 
 def write_moodle(results: list[Result], worksheet: Path, target: Path, lesson: str | None = None) -> Transfer:
@@ -107,7 +108,8 @@ def write_moodle(results: list[Result], worksheet: Path, target: Path, lesson: s
             cells[place] = _feedback(result)
     write_table(table, target)
     name = places.get("Full name", places["Identifier"])
-    return _transfer(roster, assigned, left_out, lambda row: table.rows[row][name])
+    without = _without_result(roster, assigned, lambda row: table.rows[row][name])
+    return Transfer(len(assigned), tuple(left_out), without)
 
 
 def write_gradescope(results: list[Result], target: Path) -> None:
@@ -179,11 +181,8 @@ def _local_parts(names: list[str]) -> list[str]:
     return [name.split("@")[0] for name in names if "@" in name]
 
 
-def _transfer(
-    roster: Roster, assigned: dict[int, Result], left_out: list[tuple[str, str]], name_of: Callable[[int], str]
-) -> Transfer:
-    without = tuple(name_of(row) for row in roster.by_number.values() if row not in assigned)
-    return Transfer(len(assigned), tuple(left_out), without)
+def _without_result(roster: Roster, assigned: dict[int, Result], name_of: Callable[[int], str]) -> tuple[str, ...]:
+    return tuple(name_of(row) for row in roster.by_number.values() if row not in assigned)
 
 
 def _feedback(result: Result) -> str:

@@ -55,13 +55,21 @@ def headline(task: dict[str, Any]) -> str:
     return f"TODO {task['task']} {task['function']}: {points_of(task['points'], task['max_points'])}"
 
 
+def reason_not_run(task: dict[str, Any]) -> str:
+    """Say why a task's function could not be called at all, such as "TODO 2.5 is not started: …"; else nothing."""
+    messages = [message_parts(found["message"])[1] for found in task["properties"]]
+    same = bool(messages) and all(lines == messages[0] for lines in messages)
+    return messages[0][0][1] if same and [label for label, _ in messages[0]] == ["got"] else ""
+
+
 def to_mend(task: dict[str, Any]) -> list[str]:
     """The lines to show of a task that does not pass: the property to look at first, its hint, the others by name."""
     found = first_open(task)
     if found is None:
         return []
-    if task["status"] == "missing":
-        return ["It is not started."]
+    reason = reason_not_run(task)
+    if reason:
+        return [reason]
     others = [other["name"] for other in task["properties"] if not other["passed"] and other is not found]
     lines = [f"{found['name']}: {found['message']}", f"Hint: {found['hint']}"]
     return [*lines, *([f"Also open: {', '.join(others)}."] if others else [])]
