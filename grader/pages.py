@@ -125,7 +125,7 @@ def _printable(value: Any) -> Any:
 
 
 def _task(task: dict[str, Any]) -> dict[str, Any]:
-    """A task as its section shows it: properties that fail with their evidence, those not looked at, those that hold."""
+    """A task as its section shows it: properties that fail, with their evidence, are not looked at, or hold."""
     reason = reason_not_run(task)
     failed = [p for p in task["properties"] if not p["passed"] and not was_skipped(p)]
     first = first_open(task)
@@ -190,8 +190,7 @@ def _most_failed(results: list[Result]) -> list[dict[str, Any]]:
                 says[key] = message_parts(found["message"])[0]
     order = sorted(failed, key=lambda key: (-failed[key], tried[key]))[:MOST_FAILED]
     return [
-        {"task": key[0], "name": key[1], "says": says[key], "failed": failed[key], "tried": tried[key]}
-        for key in order
+        {"task": key[0], "name": key[1], "says": says[key], "failed": failed[key], "tried": tried[key]} for key in order
     ]
 
 

@@ -71,7 +71,8 @@ class Roster:
         rows = {self.by_number[n] for n in DOWNLOAD_NUMBER.findall(stem) if n in self.by_number}
         if rows:
             return rows
-        names = {submission, stem, *(part for part in PurePosixPath(stem).parts)}
+        path = PurePosixPath(stem)
+        names = {submission, stem, *(() if path.is_absolute() else path.parts)}  # /home/ada is not Ada's submission
         return set().union(*(self.by_name.get(_plain(name), set()) for name in names))
 
     def assign(self, results: list[Result], lesson: str | None) -> tuple[dict[int, Result], list[tuple[str, str]]]:
