@@ -136,7 +136,7 @@ def write_gradescope(results: list[Result], target: Path) -> None:
         found["score"] = result["score"]
         found["output"] = result.get("reason") or points_of(result["score"], result["max_score"])
         found["tests"] = [_gradescope_test(task) for task in result["tasks"]]
-    write_whole(target, json.dumps(found, indent=1) + "\n")
+    write_whole(target, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
 
 
 def _canvas_column(header: list[str], people: int, wanted: str | None) -> int:

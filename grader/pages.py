@@ -24,6 +24,7 @@ from grader.rosters import ExportError, Result, write_whole
 TEMPLATES = Path(__file__).parent / "templates"
 BINS = 10
 ANSWERED = ("pass", "partial", "fail")  # statuses of tasks that tell something about their properties
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 MOST_FAILED = 12  # properties in the class's table
 
 
@@ -55,7 +56,9 @@ def write_pages(results: list[Result], folder: Path) -> Path:
 def student_page(result: Result) -> str:
     """Return one submission's report as HTML; nothing in it is of another submission."""
     tasks = [_task(task) for task in result["tasks"]]
-    upcoming = next((task for task in tasks if task["status"] != "pass"), None)
+    open_tasks = [task for task in tasks if task["status"] != "pass"]
+    started = (task for task in open_tasks if task["status"] != "missing")
+    upcoming = next(started, open_tasks[0] if open_tasks else None)
     page = {"name": result["submission"], "lesson": lesson_words(result), "tasks": tasks, "next": upcoming}
     return _render("student.html", page | {"result": result})
 
@@ -87,7 +90,9 @@ def file_names(results: list[Result]) -> list[str]:
 
 def lesson_words(result: Result) -> str:
     """Write a lesson's name in words."""
-    return (result["lesson"] or "no single lesson").replace("_", " ")
+    if result["lesson"] is None:
+        return "unknown lesson" if result["status"] == "unreadable" else "all lessons"  # a .py file may solve any task
+    return str(result["lesson"]).replace("_", " ")
 
 
 def _render(template: str, values: dict[str, Any]) -> str:
@@ -118,10 +123,8 @@ def _environment() -> Environment:
 
 
 def _printable(value: Any) -> Any:
-    """Replace control characters, which no text of a page needs."""
-    if not isinstance(value, str) or isinstance(value, Markup):
-        return value
-    return "".join("�" if unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\t" else c for c in value)
+    """Replace control characters, which no text of a page needs, and what UTF-8 has no form for."""
+    return UNPRINTABLE.sub("�", value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _task(task: dict[str, Any]) -> dict[str, Any]:

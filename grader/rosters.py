@@ -49,7 +49,7 @@ class Transfer:
         lines = [f"{self.written} {'grade' if self.written == 1 else 'grades'} written."]
         lines += [f"Not written: {submission}: {why}" for submission, why in self.left_out]
         lines += [f"Without a submission: {', '.join(self.without_result)}."] if self.without_result else []
-        return "\n".join(lines)
+        return "\n".join("".join(c if c.isprintable() else "�" for c in line) for line in lines)
 
 
 @dataclass

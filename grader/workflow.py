@@ -59,6 +59,7 @@ def _annotations(result: Result) -> Iterator[str]:
 
 
 def _data(text: str) -> str:
+    text = text.encode("utf-8", "replace").decode()  # a name of a file may hold what UTF-8 has no form for
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
@@ -81,7 +82,9 @@ def _summary(results: list[Result]) -> str:
 
 def _summary_rows(result: Result) -> Iterator[str]:
     if not result["tasks"]:
-        yield _row(result["submission"], "", result["score"], result["max_score"], result["status"], result["reason"])
+        yield _row(
+            result["submission"], "", result["score"], result["max_score"], result["status"], result.get("reason", "")
+        )
     for task in result["tasks"]:
         name = f"TODO {task['task']} {task['function']}"
         mend = " ".join(to_mend(task))

@@ -374,6 +374,23 @@ def test_points_are_told_and_the_threshold_decides(least: float, holds: bool, mo
     assert lines[-1] == "Points 9/14" and any("threshold" in line for line in lines) is not holds
 
 
+def test_names_that_are_no_utf8_and_names_that_command_a_terminal_do_no_harm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    name = "a\udcff\x1b[2J\n"
+    bad = result(name, tasks=[task(got=name)])
+    lines: list[str] = []
+    report_to_ci([bad], lines.append)
+    write_gradescope([bad], tmp_path / "results.json")
+    assert (
+        "a?" in "".join(lines).encode().decode() and json.loads((tmp_path / "results.json").read_text())["score"] == 9
+    )
+    assert (
+        str(canvas(tmp_path, [bad])[0]).splitlines()[1] == "Not written: a��[2J�: no student of the list has this name."
+    )
+
+
 def test_each_submission_must_reach_the_threshold_and_be_readable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     lines: list[str] = []
