@@ -206,7 +206,7 @@ def _notebooks(lesson: str | None, folder: Path) -> list[Path]:
 def _grade_one(notebook: Path) -> Any:
     grading = _grader().grading
     with _grader().process.child_library() as library:
-        result = grading.grade(_grader().submissions.Source(str(notebook), notebook), library)
+        result = grading.grade(_grader().submissions.Source(str(notebook), notebook), library, sandbox=False)
     if result.reason:
         raise UserError(f"{notebook} cannot be checked. {result.reason}")
     return result
@@ -224,7 +224,9 @@ def _grade_with_progress(sources: list[Any], jobs: int) -> list[Any]:
     grader = _grader()
     with Progress(console=Console(stderr=True), transient=True) as progress, grader.process.child_library() as library:
         bar = progress.add_task("grading", total=len(sources))
-        return list(grader.grading.grade_all(sources, library, jobs, lambda result: progress.advance(bar)))
+        return list(
+            grader.grading.grade_all(sources, library, jobs, lambda result: progress.advance(bar), sandbox=False)
+        )
 
 
 def _plain_table(*headers: str) -> Table:

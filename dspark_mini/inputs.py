@@ -28,6 +28,7 @@ __all__ = [
     "checked_logits",
     "confidence_rows",
     "drafter_mode",
+    "entries",
     "logit_rows",
     "lookup_table",
     "number",
@@ -235,6 +236,14 @@ def drafter_mode(name: str, mode: str) -> str:
     if not isinstance(mode, str) or mode not in MODES:
         raise ValueError(f"{name} must be 'dflash' or 'dspark', not {mode!r}.")
     return mode
+
+
+def entries(name: str, values: ArrayLike, length: int) -> list[Any]:
+    """Return the entries of a sequence of known length as they are, for a caller who looks at some of them only."""
+    found = values.tolist() if isinstance(values, np.ndarray) else _entries(values)
+    if not isinstance(found, list) or len(found) != length:
+        raise ValueError(f"{name} must have {length} entries, not {values!r}.")
+    return found
 
 
 def check_same_length(name: str, values: ArrayLike, other_name: str, other: ArrayLike) -> None:

@@ -45,12 +45,13 @@ class Result:
         } | ({"reason": self.reason} if self.reason else {})
 
 
-def grade(source: Source, library: Path) -> Result:
+def grade(source: Source, library: Path, sandbox: bool = True) -> Result:
     """Grade one submission; whatever is wrong with it becomes part of the result.
 
     Args:
         source: the submission's file and name.
         library: folder from child_library(), the files that a child may import.
+        sandbox: isolate the code; without it, the code has the rights of whoever grades.
 
     Returns:
         The result, with status 'unreadable' and a reason where the file could not be read.
@@ -62,7 +63,7 @@ def grade(source: Source, library: Path) -> Result:
         most = sum(task.max_points for task in tasks_of(lesson)) if lesson else 0
         return Result(source.name, lesson, UNREADABLE, (), most, str(error))
     try:
-        child = Child(library, submission.pieces)
+        child = Child(library, submission.pieces, sandbox)
     except RuntimeError as error:
         failed = tuple(task.failed(ERROR, str(error)) for task in submission.tasks)
         return Result(source.name, submission.lesson, ERROR, failed, sum(r.max_points for r in failed))
@@ -73,7 +74,9 @@ def grade(source: Source, library: Path) -> Result:
     return Result(source.name, submission.lesson, overall(reports), reports, sum(r.max_points for r in reports))
 
 
-def grade_all(sources: list[Source], library: Path, jobs: int, on_result: Callable[[Result], None]) -> list[Result]:
+def grade_all(
+    sources: list[Source], library: Path, jobs: int, on_result: Callable[[Result], None], sandbox: bool = True
+) -> list[Result]:
     """Grade many submissions, several at a time; the results come in the order of the sources.
 
     Args:
@@ -81,10 +84,11 @@ def grade_all(sources: list[Source], library: Path, jobs: int, on_result: Callab
         library: folder from child_library().
         jobs: how many child processes at a time.
         on_result: called with each result as soon as it is known.
+        sandbox: isolate the code, as in grade().
     """
 
     def one(source: Source) -> Result:
-        result = grade(source, library)
+        result = grade(source, library, sandbox)
         on_result(result)
         return result
 
