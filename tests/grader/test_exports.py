@@ -26,7 +26,7 @@ HEADINGS = [
     "Lab (78)",
     "Final Score",
 ]
-NASTY = "KeyError in line 2 of your code: '\n::set-output name=x::1\r##[error]%0A::stop-commands::x <script>=1|x`"
+NASTY = "KeyError in line 2 of your code: '\n::set-output name=x::1\r##[error]%0A::stop-commands::x <script>&lt;=1|x`"
 
 
 def task(name: str = "2.1", points: int = 9, status: str = "partial", got: str = "[1, 1]") -> dict[str, Any]:
@@ -290,7 +290,7 @@ def test_moodle_feedback_is_html_in_which_a_learners_text_is_text(tmp_path: Path
     _, [row] = moodle(tmp_path, [bad], participant(1, "Ada Park"))
     page = Tags()
     page.feed(row[6])
-    assert set(page.tags) == {"p", "ul", "li", "br"} and "<script>=1|x`;=cmd|x" in "".join(page.texts)
+    assert set(page.tags) == {"p", "ul", "li", "br"} and "<script>&lt;=1|x`;=cmd|x" in "".join(page.texts)
     assert "Hint: Use >." in page.texts
     assert not set("=+-@") & set(row[6]), "a spreadsheet that splits at semicolons would find a formula"
 
