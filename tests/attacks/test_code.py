@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 FORGE = r"""
-import json, os, struct
+import json, os, stat, struct
 
 def pipes():
-    for name in os.listdir("/proc/self/fd"):
+    for number in range(64):
         try:
-            if os.readlink("/proc/self/fd/" + name).startswith("pipe:"):
-                yield int(name)
+            if stat.S_ISFIFO(os.fstat(number).st_mode):
+                yield number
         except OSError:
             pass
 
@@ -84,7 +84,7 @@ LOOPS: dict[str, tuple[str, str]] = {
 
 BOMBS: dict[str, tuple[str, str]] = {
     "one array of 4 GiB": ("0 error", function("return float(np.ones(1 << 29).sum())")),
-    "a list that grows": ("0 error", function("x = []\n    while True: x.append(bytearray(1 << 29))")),
+    "a list that grows": ("0 error", function("x = []\n    while True: x.append(np.empty(1 << 26))")),
     "a repeated list": ("0 error", function("return [0.0] * 10 ** 10")),
     "endless recursion": ("0 error", function("return conditional_acceptance(accepted_counts, block_size)")),
     "recursion without a limit": (
@@ -292,7 +292,9 @@ LIES: dict[str, tuple[str, str]] = {
         "0 error", function("raise ValueError('accepted_counts 0 1 2 block_size')")
     ),
     "always not started": ("0 missing", function("raise NotImplementedError")),
-    "a class in place of the function": ("0 fail", NONE + "class conditional_acceptance:\n    def __init__(self, *a): pass"),
+    "a class in place of the function": (
+        "0 fail", NONE + "class conditional_acceptance:\n    def __init__(self, *a): pass"
+    ),
     "a property in place of the function": ("0 missing", "conditional_acceptance = property(lambda s: 1)"),
     "an object whose call lies": (
         "0 fail",
@@ -310,7 +312,7 @@ WIRE: dict[str, tuple[str, str]] = {
         "0 error", FORGE + function("for n in range(1, 500): forge(d(number=n + 50, value={'l': [0.5]}))"),
     ),
     "replies of the past": (
-        "15 pass",
+        "0 error",
         FORGE + "RIGHT\n# %%\nright = conditional_acceptance\n"
         + function("forge(d(number=0, value={'l': [0.5]}))\n    return right(accepted_counts, block_size)"),
     ),

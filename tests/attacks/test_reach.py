@@ -106,10 +106,10 @@ PROCESSES: dict[str, tuple[str, str]] = {
         "15 pass", "import os\ndef k():\n    " + CAREFUL + "    os.killpg(0, 9)\nk()\n# %%\nRIGHT",
     ),
     "a daemon": seeks(
-        "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(1000)\n    os._exit(0)\nos.wait()"
+        "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: time.sleep(1000)\n    os._exit(0)\nos.wait()"
     ),
     "a daemon that takes the time limit with it": (
-        "0 timeout",
+        "0 error",
         "import os, time\ndef conditional_acceptance(*a):\n    if os.fork() == 0:\n        os.setsid()\n"
         "        time.sleep(1000)\n    time.sleep(1000)\n",
     ),
