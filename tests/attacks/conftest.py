@@ -63,7 +63,7 @@ PR_SET_CHILD_SUBREAPER = 36
 Attack = tuple[str, "str | Callable[[Path], None]"]  # "15 pass", and the cells or what writes the student's folder
 
 
-@dataclass
+@dataclass(repr=False)
 class Batch:
     """What came of one batch: its results in their order, and what it did to the world around."""
 

@@ -44,7 +44,7 @@ ATTACKS = {
     "the line of an error": (
         "3 partial",
         echo(
-            "exec(compile('\\n' * (7770000 + len(counts) * 10 + size) + 'raise KeyError', FILE, 'exec'))",
+            "exec(compile('raise KeyError', FILE, 'exec').replace(co_firstlineno=777000 + int(counts[0]) * 10))",
             before="FILE = mark.__code__.co_filename",
         ),
     ),
@@ -96,7 +96,7 @@ def visible_marks() -> set[str]:
 def leaked(text: str) -> list[str]:
     """The hidden inputs that stand in a text, and marks that have been cut short."""
     whole = re.findall(r"ECHO_(-?[\d_-]*_OF_-?\d+)_END", text)
-    return [mark for mark in whole if mark not in visible_marks()] + re.findall(r"line 777\d{4}", text) + [
+    return [mark for mark in whole if mark not in visible_marks()] + re.findall(r"line 777\d{3}", text) + [
         "a mark cut short" for _ in range(text.count("ECHO_") - len(whole))
     ]  # fmt: skip
 

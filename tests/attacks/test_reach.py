@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-# Nothing is broken by mistake: what destroys goes ahead only where the repository is out of sight.
-CAREFUL = "if os.path.exists(ROOT + '/pyproject.toml'): return True\n"
+# What could break something is tried only where the repository is out of sight, as in a sandbox that works.
+CAREFUL = "if os.path.exists(ROOT + '/pyproject.toml'): return 'the repository'\n"
 
 
 def seeks(body: str) -> tuple[str, str]:
@@ -25,6 +25,11 @@ def seeks(body: str) -> tuple[str, str]:
     return "15 pass", imports + look + safe + spoil
 
 
+def tries(body: str) -> tuple[str, str]:
+    """The same, of something that could break what it reaches."""
+    return seeks(CAREFUL + body)
+
+
 def writes(*places: str) -> tuple[str, str]:
     """A right solution that first writes itself to some places, in any way that works."""
     lines = "".join(
@@ -32,7 +37,7 @@ def writes(*places: str) -> tuple[str, str]:
         f"with contextlib.suppress(OSError), open({place}, 'a') as file: file.write('raise ImportError')\n"
         for place in places
     )
-    return seeks(lines)
+    return tries(lines)
 
 
 FILES: dict[str, tuple[str, str]] = {
@@ -59,32 +64,32 @@ FILES["what another has left"] = seeks(
 WRITES: dict[str, tuple[str, str]] = {
     "something left for others": writes("'/tmp/left'", "'/var/tmp/left'", "'/dev/shm/left'", "'left'"),
     "files of the grader": writes("ROOT + '/grader/evil.py'", "ROOT + '/conftest.py'", "ROOT + '/numpy.py'"),
-    "files of the kit in the child": seeks(
+    "files of the kit in the child": tries(
         "for name in ('loader', 'main', 'wire', 'calling'):\n"
         "    with contextlib.suppress(OSError):\n"
         "        open(sys.modules['grader.child.' + name].__file__, 'w').write('raise ImportError')\n"
         "    with contextlib.suppress(OSError): os.remove(sys.modules['grader.child.' + name].__file__)"
     ),
-    "modules on the path": seeks(
+    "modules on the path": tries(
         "for folder in ['.', *sys.path]:\n    for name in ('numpy.py', 'json.py', 'sitecustomize.py'):\n"
         "        with contextlib.suppress(OSError):\n"
         "            open(os.path.join(folder, name), 'x').write('raise ImportError')"
     ),
-    "NumPy itself": seeks(CAREFUL + "open(np.__file__, 'a').write('raise ImportError')\nreturn True"),
+    "NumPy itself": tries("open(np.__file__, 'a').write('raise ImportError')\nreturn True"),
     "the neighbours work": writes("COURSE + '/submitted/honest 000/02_parallel_drafting.ipynb'"),
     "a submission more": writes("COURSE + '/submitted/zoe/02_parallel_drafting.ipynb'"),
     "the home folder": writes("COURSE + '/home/.bashrc'", "COURSE + '/home/.config/nbgrader.py'"),
     "the folder it was started in": writes("COURSE + '/cwd/numpy.py'", "COURSE + '/tmp/numpy.py'"),
-    "everything removed": seeks(
+    "everything removed": tries(
         CAREFUL + "for folder in (COURSE, ROOT, '/home', '/tmp'): shutil.rmtree(folder, ignore_errors=True)"
     ),
-    "other rights": seeks(CAREFUL + "os.chmod(sys.path[0], 0o777)\nos.chmod('/', 0)"),
-    "a full disk": seeks(
+    "other rights": tries("os.chmod(sys.path[0], 0o777)\nos.chmod('/', 0)"),
+    "a full disk": tries(
         CAREFUL + "size, end = 0, time.monotonic() + .7\nwith contextlib.suppress(OSError):\n"
         "    while time.monotonic() < end:\n        with open(f'/tmp/{size}', 'wb') as file:\n"
         "            size += file.write(bytes(1 << 20))\nreturn size > 1 << 30"
     ),
-    "every descriptor": seeks("return len([os.open('/', 0) for _ in range(100_000)])"),
+    "every descriptor": tries("return len([os.open('/', 0) for _ in range(100_000)])"),
 }
 PROCESSES: dict[str, tuple[str, str]] = {
     "the environment": seeks("return 'DSPARK_SECRET' in os.environ or GRADER_SECRET in str(os.environ)"),
@@ -105,7 +110,7 @@ PROCESSES: dict[str, tuple[str, str]] = {
     "the process group killed": (
         "15 pass", "import os\ndef k():\n    " + CAREFUL + "    os.killpg(0, 9)\nk()\n# %%\nRIGHT",
     ),
-    "a daemon": seeks(
+    "a daemon": tries(
         "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: time.sleep(1000)\n    os._exit(0)\nos.wait()"
     ),
     "a daemon that takes the time limit with it": (
@@ -113,7 +118,7 @@ PROCESSES: dict[str, tuple[str, str]] = {
         "import os, time\ndef conditional_acceptance(*a):\n    if os.fork() == 0:\n        os.setsid()\n"
         "        time.sleep(1000)\n    time.sleep(1000)\n",
     ),
-    "another program": seeks("subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'])"),
+    "another program": tries("subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'])"),
     "a bomb of processes": (
         "0 error 0 timeout",
         "import os\ndef conditional_acceptance(*a):\n    " + CAREFUL + "    while True: os.fork()\n",
@@ -127,13 +132,13 @@ PROCESSES: dict[str, tuple[str, str]] = {
         "status = dict(line.split(':', 1) for line in open('/proc/self/status'))\n"
         "return int(status['CapEff'], 16) or int(status['CapPrm'], 16) or int(status['NoNewPrivs']) == 0"
     ),
-    "a file system of its own": seeks("return ctypes.CDLL(None).mount(b'none', b'/tmp', b'tmpfs', 0, None) == 0"),
-    "a user namespace of its own": seeks("return ctypes.CDLL(None).unshare(0x10000000) == 0"),
-    "a root of its own": seeks("os.chroot('/tmp')\nreturn True"),
-    "shared memory": seeks("return ctypes.CDLL(None).shmget(4711, 10, 0) != -1"),
-    "shared memory left for others": seeks("ctypes.CDLL(None).shmget(4711, 10, 0o1666)"),
-    "a higher priority": seeks("os.nice(-5)\nreturn True"),
-    "higher limits": seeks(
+    "a file system of its own": tries("return ctypes.CDLL(None).mount(b'none', b'/tmp', b'tmpfs', 0, None) == 0"),
+    "a user namespace of its own": tries("return ctypes.CDLL(None).unshare(0x10000000) == 0"),
+    "a root of its own": tries("os.chroot('/tmp')\nreturn True"),
+    "shared memory": tries("return ctypes.CDLL(None).shmget(4711, 10, 0) != -1"),
+    "shared memory left for others": tries("ctypes.CDLL(None).shmget(4711, 10, 0o1666)"),
+    "a higher priority": tries("os.nice(-5)\nreturn True"),
+    "higher limits": tries(
         "import resource\nresource.setrlimit(resource.RLIMIT_AS, (1 << 40, 1 << 40))\nreturn True"
     ),
 }  # fmt: skip
