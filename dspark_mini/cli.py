@@ -130,9 +130,7 @@ def grade(
     moodle: Annotated[
         tuple[Path, Path] | None, typer.Option(metavar="LIST FILE", help="Fill in Moodle's grading worksheet.")
     ] = None,
-    lesson: Annotated[
-        str | None, typer.Option(help="The lesson that the list is for, where there are several.")
-    ] = None,
+    lesson: Annotated[str | None, typer.Option(help="The lesson that the list is for.")] = None,
     gradescope: Annotated[Path | None, typer.Option(help="Write Gradescope's results.json.")] = None,
     gradebook: Annotated[bool, typer.Option("--gradebook", help="Record in nbgrader's gradebook.")] = False,
     course: Annotated[Path | None, typer.Option(help="nbgrader's course folder; build/nbgrader by default.")] = None,

@@ -24,7 +24,7 @@ import numpy as np
 
 from grader import sandbox
 from grader.channel import Channel, ChildDied, ChildTooSlow
-from grader.child.calling import CALL_SECONDS, Call, Outcome
+from grader.child.calling import CALL_SECONDS, WALL_FACTOR, Call, Outcome
 from grader.child.loader import CELL_SECONDS, CellError
 from grader.child.wire import WireError
 from grader.replies import loaded_of, outcome_of
@@ -126,9 +126,9 @@ class Child:
                 raise ChildTooSlow
             calls_made = [[list(c.args), c.kwargs] for c in calls]
             request = {"number": first, "function": function, "calls": calls_made}
-            self.channel.send(request, _soon(CALL_SECONDS, ends))
+            self.channel.send(request, _soon(WALL_FACTOR * CALL_SECONDS, ends))
             for number in range(first, self.number + 1):
-                reply = self.channel.receive(_soon(CALL_SECONDS, ends))
+                reply = self.channel.receive(_soon(WALL_FACTOR * CALL_SECONDS, ends))
                 if type(reply.get("number")) is not int or reply["number"] != number:
                     raise ChildDied
                 done.append(outcome_of(reply))
@@ -199,7 +199,7 @@ class Child:
             running = reply.get("running")
             if type(running) is not int or not self.running <= running < len(pieces):
                 raise ChildDied
-            self.running, deadline = running, _soon(CELL_SECONDS, last)
+            self.running, deadline = running, _soon(WALL_FACTOR * CELL_SECONDS, last)
         raise ChildDied
 
     def _spawn(self) -> None:
