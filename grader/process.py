@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS, LOAD_SECONDS, GRACE_SECONDS = 30.0, 60.0, 2.0
 # What all calls of one function may take, and all that a submission may take: so much, and more for each function.
 TASK_SECONDS, SUBMISSION_SECONDS, SECONDS_A_TASK = 60.0, 120.0, 5.0
-MAX_PARTS = 20_000  # cells, or statements of a .py file
+MAX_PARTS = 50_000  # a cell says twice where it is, a .py file once a statement and once more
 MAX_PIECE = 1 << 20  # characters
 CHILD_FILES = ("calling.py", "loader.py", "main.py", "wire.py", "__init__.py")
 # What a lesson imports of the kit, as far as a child needs it: input checks, and a check that does nothing.
