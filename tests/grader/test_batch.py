@@ -24,6 +24,7 @@ from grader.batch import Interrupted, Job, grade_batch, jobs_of
 from grader.command import harmless, printable, write_csv
 from grader.journal import Journal, JournalInUse, Results
 from grader.pools import local_pool
+from grader.process import ROOT
 from grader.submissions import Source
 
 LESSON = "02_parallel_drafting"
