@@ -93,6 +93,7 @@ class Child:
         self.errors: dict[int, CellError] = {}
         self.left_out = {i for i, piece in enumerate(pieces) if len(piece.source) > MAX_PIECE}
         self.errors |= {i: CellError("MemoryError", "the code is too long", None) for i in self.left_out}
+        self.lines = max((piece.source.count("\n") + 1 for piece in pieces), default=0)
         self.defined: frozenset[str] = frozenset()
         self.number, self.alive = 0, False
         self.knows_hidden = False  # the process that runs now has been called with hidden inputs
@@ -131,7 +132,7 @@ class Child:
                 reply = self.channel.receive(_soon(CALL_SECONDS, ends))
                 if type(reply.get("number")) is not int or reply["number"] != number:
                     raise ChildDied
-                done.append(outcome_of(reply))
+                done.append(outcome_of(reply, self.lines))
                 if done[-1].timed_out:
                     break
         except ChildTooSlow:
