@@ -23,6 +23,7 @@ from grader.checks import TASKS
 from grader.process import MAX_PIECE, ROOT, Piece
 from grader.tasks import Task
 
+MAX_CELLS = 20_000
 MAX_CODE = MAX_PIECE  # characters of all cells that are not too long for themselves
 PICTURE_ROLES = ("picture", "show")  # run only where the learner has changed them
 GIVEN_ROLES = ("setup", "given")  # run as they were handed out
@@ -70,6 +71,8 @@ def read_cells(text: str) -> list[Cell]:
     if not isinstance(document, dict) or not isinstance(document.get("cells", document.get("worksheets")), list):
         raise Unreadable("It is no notebook: its content is not in the notebook format.")
     cells = [cell for made in _raw_cells(document) if (cell := _cell(made)) is not None]
+    if len(cells) > MAX_CELLS:
+        raise Unreadable(f"It has more than {MAX_CELLS:,} cells of code.")
     if sum(len(cell.source) for cell in cells if len(cell.source) <= MAX_PIECE) > MAX_CODE:
         raise Unreadable(f"Its cells hold more than {MAX_CODE >> 20} MiB of code.")
     return cells

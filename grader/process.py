@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS, LOAD_SECONDS, GRACE_SECONDS = 30.0, 60.0, 2.0
 # What all calls of one function may take, and all that a submission may take: so much, and more for each function.
 TASK_SECONDS, SUBMISSION_SECONDS, SECONDS_A_TASK = 60.0, 120.0, 5.0
-MAX_PARTS = 20_000  # cells, or statements of a .py file
+MAX_PARTS = 50_000  # a cell says twice where it is, a .py file once a statement and once more
 MAX_PIECE = 1 << 20  # characters
 CHILD_FILES = ("calling.py", "loader.py", "main.py", "wire.py", "__init__.py")
 # What a lesson imports of the kit, as far as a child needs it: input checks, and a check that does nothing.
@@ -93,6 +93,7 @@ class Child:
         self.errors: dict[int, CellError] = {}
         self.left_out = {i for i, piece in enumerate(pieces) if len(piece.source) > MAX_PIECE}
         self.errors |= {i: CellError("MemoryError", "the code is too long", None) for i in self.left_out}
+        self.lines = max((piece.source.count("\n") + 1 for piece in pieces), default=0)
         self.defined: frozenset[str] = frozenset()
         self.number, self.alive = 0, False
         self.knows_hidden = False  # the process that runs now has been called with hidden inputs
@@ -131,7 +132,7 @@ class Child:
                 reply = self.channel.receive(_soon(WALL_FACTOR * CALL_SECONDS, ends))
                 if type(reply.get("number")) is not int or reply["number"] != number:
                     raise ChildDied
-                done.append(outcome_of(reply))
+                done.append(outcome_of(reply, self.lines))
                 if done[-1].timed_out:
                     break
         except ChildTooSlow:
