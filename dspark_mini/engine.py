@@ -169,7 +169,7 @@ def generate(
 
 
 def _draft(this: Round, drafter: Drafter, anchor: int, size: int, heat: float, rng: Any, steps: Steps) -> Logits:
-    """Draft a block and return the rows that its tokens come from: q, or one-hot rows where nothing is drawn. (γ, V)"""
+    """Draft a block and return its rows q: those that its tokens were drawn from, or are the best of. (γ, V)"""
     start = time.perf_counter()
     rows = np.zeros((0, 0))
     if size > 0:
@@ -209,7 +209,8 @@ def _verify(this: Round, target: Target, anchor: int, rows: Logits, heat: float,
     if heat == 0.0:
         verdict = steps.verify_greedy(drafts, logits)
     else:
-        verdict = steps.verify_sampling(drafts, rows[: this.verified], softmax(logits / heat), rng)
+        q = rows[: this.verified] if drafts else logits[:0]  # (ℓ, V)
+        verdict = steps.verify_sampling(drafts, q, softmax(logits / heat), rng)
     this.accepted = verdict["accepted"]
     this.seconds["verify"] = time.perf_counter() - start
     tokens: list[int] = verdict["tokens"]

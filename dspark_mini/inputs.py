@@ -118,7 +118,7 @@ def check_best(
         ValueError: the row or the bias holds NaN, +inf or nothing but −inf, or together they leave no token.
     """
     if isinstance(best, (int, np.integer)) or not isinstance(block_logits, tuple):
-        raise TypeError("check_best takes the winning logit, row[best], not its index, and block_logits=(k, row).")
+        raise TypeError("check_best takes the winning logit, row[best], not its index, and the pair (k, row).")
     if np.isfinite(best):
         return
     position, row = block_logits

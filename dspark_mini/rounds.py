@@ -51,7 +51,10 @@ def rollback_rows(verified_rows: int, accepted: int) -> int:
 
 
 def decode_round(
-    draft_tokens: ArrayLike, confidences: ArrayLike, target_tokens: ArrayLike, threshold: float
+    draft_tokens: ArrayLike,
+    confidences: ArrayLike,
+    target_tokens: ArrayLike,
+    threshold: float,
 ) -> dict[str, Any]:
     """Play one greedy round: trim the block, verify what is left, and say what the cache drops.
 
@@ -105,7 +108,11 @@ def decode_round(
     ### END SOLUTION
 
 
-def best_block_size(accepted_counts: ArrayLike, verified_counts: ArrayLike, round_times: ArrayLike) -> int:
+def best_block_size(
+    accepted_counts: ArrayLike,
+    verified_counts: ArrayLike,
+    round_times: ArrayLike,
+) -> int:
     """Choose how many tokens to draft next, from what the last rounds accepted.
 
     One rate α stands for every position: accepted drafts over drafts that were put to the test. A
@@ -150,7 +157,13 @@ def best_block_size(accepted_counts: ArrayLike, verified_counts: ArrayLike, roun
     ### END SOLUTION
 
 
-def keep_drafting(drafted: ArrayLike, emitted: ArrayLike, break_even: float, patience: int, retry_after: int) -> bool:
+def keep_drafting(
+    drafted: ArrayLike,
+    emitted: ArrayLike,
+    break_even: float,
+    patience: int,
+    retry_after: int,
+) -> bool:
     """Decide whether the next round drafts, or falls back to one step of plain decoding.
 
     While drafting: give up when the last `patience` rounds, all of which drafted, emitted fewer than
@@ -195,7 +208,12 @@ def keep_drafting(drafted: ArrayLike, emitted: ArrayLike, break_even: float, pat
     ### END SOLUTION
 
 
-def round_totals(drafted: ArrayLike, verified: ArrayLike, accepted: ArrayLike, emitted: ArrayLike) -> dict[str, Any]:
+def round_totals(
+    drafted: ArrayLike,
+    verified: ArrayLike,
+    accepted: ArrayLike,
+    emitted: ArrayLike,
+) -> dict[str, Any]:
     """Sum a request's rounds up, so that every drafted and every emitted token is counted once.
 
     A draft is trimmed before the forward, rejected by it, or accepted: the three sum to drafted. A

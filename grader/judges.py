@@ -6,6 +6,7 @@ case is empty, so that a report names the property that failed and never the tes
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -210,16 +211,20 @@ class Unchanged:
 
 @dataclass(frozen=True)
 class Repeatable:
-    """Nothing is remembered: a call gives the same result whatever was called before it."""
+    """Nothing is remembered: a call gives the same result whatever was called before it, and leaves others alone."""
 
     examples: tuple[Example, ...]
 
     def __call__(self, session: Session) -> Evidence | None:
-        """Call in turn, forth and back."""
-        for example in (*self.examples, *reversed(self.examples)):
-            outcome = _wrong(session, example.call, example.expected)
-            if outcome is not None:
-                return session.evidence(example.call, f"{shown(example.expected)}, every time", told(outcome))
+        """Call in turn, forth and back, and look at the results again when all calls are made."""
+        examples = (*self.examples, *reversed(self.examples))
+        outcomes = session.outcomes([example.call for example in examples])
+        for example, outcome in zip(examples, outcomes):
+            wrong = None if _is_right(outcome, example.expected) else _wrong(session, example.call, example.expected)
+            if wrong is not None:
+                return session.evidence(example.call, f"{shown(example.expected)}, every time", told(wrong))
+        if outcomes[-1].changed_results:
+            return (("expected", "results that stay as they were"), ("got", "one that a later call has changed"))
         return None
 
 
@@ -233,7 +238,7 @@ class LawCase:
 
 @dataclass(frozen=True)
 class Law:
-    """A random result follows the right distribution, at six standard deviations; any use of the generator is right."""
+    """A random result follows the right distribution, as far as draws can tell; any use of the generator is right."""
 
     examples: tuple[LawCase, ...]
     outcome_of: Callable[[Any], Any]  # turns a result into a key of the law
@@ -264,10 +269,26 @@ class Law:
             if counts[None]:
                 return f"one of the outcomes {shown(list(case.law))}", told(result)
         for outcome, probability in case.law.items():
-            share = counts[outcome] / self.samples
-            if abs(share - probability) > 6.0 * np.sqrt(probability * (1.0 - probability) / self.samples) + 1e-9:
-                return f"{shown(outcome)} with probability {probability:.3f}", f"{share:.3f} of {self.samples} draws"
+            if is_improbable(counts[outcome], self.samples, probability):
+                share = f"{counts[outcome] / self.samples:.3f} of {self.samples} draws"
+                return f"{shown(outcome)} with probability {probability:.3f}", share
         return None
+
+
+def is_improbable(hits: int, draws: int, probability: float) -> bool:
+    """Tell whether so many or so few hits come with a chance below 1e-8, by the Chernoff bound of either side.
+
+    For frequent outcomes that is about six standard deviations; for rare ones, where a normal law is far too strict,
+    a few hits.
+    """
+    chances = (probability, 1.0 - probability)
+    shares = (hits / draws, 1.0 - hits / draws)
+    if any(share > 0.0 >= chance for share, chance in zip(shares, chances)):
+        return True
+    divergence = sum(
+        share * (math.log(share) - math.log(chance)) for share, chance in zip(shares, chances) if share > 0.0
+    )
+    return draws * divergence > math.log(2 / 1e-8)
 
 
 @dataclass(frozen=True)

@@ -95,9 +95,14 @@ class Child:
         self.errors |= {i: CellError("MemoryError", "the code is too long", None) for i in self.left_out}
         self.defined: frozenset[str] = frozenset()
         self.number, self.alive = 0, False
+        self.knows_hidden = False  # the process that runs now has been called with hidden inputs
         self.clock, self.tasks = Clock(SUBMISSION_SECONDS), dict[str, Clock]()
-        with self.clock.running():
-            self._start()
+        try:
+            with self.clock.running():
+                self._start()
+        except BaseException:
+            self.close()
+            raise
 
     def outcomes(self, function: str, calls: list[Call]) -> list[Outcome]:
         """Call a function by name, several times; a child that hangs or dies is ended, and the last outcome says so."""
@@ -202,7 +207,7 @@ class Child:
             self.process = sandbox.start(self.library, ["-c", COMMAND, sandbox.KIT, sandbox.SITE])
         else:
             self._spawn_unprotected()
-        self.channel, self.alive = Channel(self.process), True
+        self.channel, self.alive, self.knows_hidden = Channel(self.process), True, False
 
     def _spawn_unprotected(self) -> None:
         site = str(Path(np.__file__).parent.parent)
@@ -232,3 +237,14 @@ class RemoteCaller:
     def outcomes(self, calls: list[Call]) -> list[Outcome]:
         """Make several calls, one after the other, and stop behind one that hangs or dies."""
         return self.child.outcomes(self.function, calls)
+
+    def saw_hidden(self) -> None:
+        """Note that the process has been called with hidden inputs, which its code could keep and repeat."""
+        self.child.knows_hidden = True
+
+    def start_afresh(self) -> bool:
+        """Go on in a process that knows no hidden input; tell whether the old one may have known some."""
+        if self.child.alive and not self.child.knows_hidden:
+            return False
+        self.child.close()
+        return True

@@ -10,6 +10,7 @@ from grader.child.calling import Outcome
 from grader.child.loader import CellError
 from grader.child.wire import printable
 
+FLAGS = ("changed", "timed_out", "changed_results")
 MAX_MESSAGE, MAX_NAME, MAX_LINE = 500, 80, 1_000_000
 # A name that is made up during a call could tell what the call was given, so only these pass.
 EXCEPTIONS = {
@@ -25,14 +26,14 @@ def outcome_of(reply: dict[Any, Any]) -> Outcome:
         ChildDied: a part of it is missing or of a wrong type.
     """
     name, message, line = reply.get("error"), reply.get("message", ""), reply.get("line")
-    flags = reply.get("changed", False), reply.get("timed_out", False)
-    if not all(type(flag) is bool for flag in flags):
+    flags = {flag: reply.get(flag, False) for flag in FLAGS}
+    if not all(type(flag) is bool for flag in flags.values()):
         raise ChildDied
     if name is None:
-        return Outcome(reply.get("value"), None, "", None, *flags)
+        return Outcome(reply.get("value"), None, "", None, **flags)
     error = cell_error_of({"error": name, "message": message, "line": line})
     known = error.error if error.error in KNOWN_ERRORS else "Exception"
-    return Outcome(None, known, error.message, error.line, *flags)
+    return Outcome(None, known, error.message, error.line, **flags)
 
 
 def cell_error_of(error: Any) -> CellError:

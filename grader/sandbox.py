@@ -68,7 +68,7 @@ def start(kit: Path, arguments: list[str], errors: IO[bytes] | int = subprocess.
         errors: where its standard error goes.
 
     Returns:
-        The process of bubblewrap; whatever runs inside ends with it.
+        The process of bubblewrap; whatever runs inside ends with it, and it ends with the thread that called this.
 
     Raises:
         NoSandbox: this is no Linux, or a part that the sandbox needs is not installed.

@@ -20,7 +20,7 @@
 # |---|---|
 # | **You build** | the cache rollback, a whole greedy round, the next block size, the fallback, and a monitor that adds up; they then drive an engine |
 # | **Difficulty** | ●●○○ — five tasks of one to nine lines |
-# | **Time** | about 30 minutes |
+# | **Time** | about 45 minutes |
 # | **You need** | Python; the ideas of lessons 01 and 02. Your own solutions of 1.1, 1.4, 1.6, 2.2 and 2.3 take part at the end, if they are there |
 #
 # Run the cells from top to bottom (Shift+Enter). Each task has a cell with a `TODO` and, below it, a cell that
@@ -121,14 +121,18 @@ viz.cache_rows({
 # 3. **Report** the rows that were verified and the rows to drop.
 #
 # Entries of `target_tokens` beyond ℓ belong to rows that are never computed. Do not look at them: an engine that has them has already
-# paid for them.
+# paid for them. Check an entry when you use it: `whole_number(f"target_tokens[{k}]", targets[k], low=0)` returns it, or refuses what is
+# no token.
 #
 # By hand: drafts [5, 7, 2], confidences [.9, .8, .3], threshold .5, so ℓ = 2 and 3 rows. The target says [5, 6, …]: draft 5 is accepted,
 # 7 is not, 6 takes its place. Emitted: [5, 6]. One row, that of draft 7, is dropped.
 
 # %% task="7.2"
 def decode_round(
-    draft_tokens: ArrayLike, confidences: ArrayLike, target_tokens: ArrayLike, threshold: float
+    draft_tokens: ArrayLike,
+    confidences: ArrayLike,
+    target_tokens: ArrayLike,
+    threshold: float,
 ) -> dict[str, Any]:
     """Play one greedy round: trim the block, verify what is left, and say what the cache drops.
 
@@ -199,7 +203,7 @@ viz.round_rows(rounds)
 
 # %% [markdown]
 # Round 1 verifies two drafts for nothing. Round 2 trims just those: the same tokens for two rows less. Round 3 trims too much and
-# loses two tokens that were right. **Confidence changes cost and speed; it cannot change the text.**
+# emits two tokens fewer. **Confidence changes cost and speed; it cannot change the text.**
 #
 # ## Task 7.3 · The next block size
 #
@@ -221,7 +225,11 @@ viz.round_rows(rounds)
 # round times [4, 5, 6] for γ = 0, 1, 2: 1/4 = .25, 1.75/5 = .35, 2.3125/6 = .385. The answer is 2. Of equal ones the smallest counts.
 
 # %% task="7.3"
-def best_block_size(accepted_counts: ArrayLike, verified_counts: ArrayLike, round_times: ArrayLike) -> int:
+def best_block_size(
+    accepted_counts: ArrayLike,
+    verified_counts: ArrayLike,
+    round_times: ArrayLike,
+) -> int:
     """Choose how many tokens to draft next, from what the last rounds accepted.
 
     One rate α stands for every position: accepted drafts over drafts that were put to the test. A
@@ -304,7 +312,13 @@ viz.lines({"tokens per second": curves}, x=range(17), x_name="block size γ", ma
 # [4, 4, 0, 0] stays plain, and drafted [4, 4, 0, 0, 0] tries again.
 
 # %% task="7.4"
-def keep_drafting(drafted: ArrayLike, emitted: ArrayLike, break_even: float, patience: int, retry_after: int) -> bool:
+def keep_drafting(
+    drafted: ArrayLike,
+    emitted: ArrayLike,
+    break_even: float,
+    patience: int,
+    retry_after: int,
+) -> bool:
     """Decide whether the next round drafts, or falls back to one step of plain decoding.
 
     While drafting: give up when the last `patience` rounds, all of which drafted, emitted fewer than
@@ -352,21 +366,21 @@ def keep_drafting(drafted: ArrayLike, emitted: ArrayLike, break_even: float, pat
 check("7.4", keep_drafting)
 
 # %% [markdown]
-# A request of 300 rounds with a hard stretch in the middle, where α falls from .8 to .05. A round with six drafts takes twice as long as a
+# A text with a hard stretch from token 100 to token 250, where α falls from .8 to .05. A round with six drafts takes twice as long as a
 # plain one, so the break-even is 2.
 
 # %% role="picture"
-def serve(decide, rounds=300, seed=3):
-    """Play a request: the time and the tokens after every round."""
+def serve(decide, tokens=400, seed=3):
+    """Play a request to its end: the time and the tokens after every round."""
     rng = np.random.default_rng(seed)
     drafted, emitted, clock = [], [], []
-    for n in range(rounds):
-        alpha = 0.05 if 60 <= n < 240 else 0.8
+    while sum(emitted) < tokens:
+        alpha = 0.05 if 100 <= sum(emitted) < 250 else 0.8
         drafts = 6 if decide(drafted, emitted) else 0
         drafted.append(drafts)
         emitted.append(1 + int(np.cumprod(rng.random(drafts) < alpha).sum()))
         clock.append(2.0 if drafts else 1.0)
-    return np.cumsum(clock), np.cumsum(emitted)
+    return np.cumsum([0.0, *clock]), np.cumsum([0, *emitted])
 
 
 policies = {
@@ -374,14 +388,16 @@ policies = {
     "always draft": lambda drafted, emitted: True,
     "with fallback": lambda drafted, emitted: keep_drafting(drafted, emitted, 2.0, 4, 20),
 }
-clock = np.arange(0, 301, 5)                         # in steps of plain decoding
-viz.lines({"tokens so far": {name: np.interp(clock, *serve(decide)) for name, decide in policies.items()}},
+served = {name: serve(decide) for name, decide in policies.items()}
+print({name: f"{times[-1]:.0f} steps" for name, (times, tokens) in served.items()})
+clock = np.arange(0, 401, 5)
+viz.lines({"tokens so far": {name: np.interp(clock, *line, right=np.nan) for name, line in served.items()}},
           x=clock, x_name="time, in steps of plain decoding")
 
 # %% [markdown]
-# Each line covers 300 units of the clock. Always drafting is fast at first, and then slower than no draft at all. With the
-# fallback the hard stretch runs nearly at the speed of plain decoding; the small dents are the second tries, four rounds of drafting after
-# each pause of twenty.
+# Always drafting is fast in the easy parts, and in the hard one half as fast as no draft at all. With the fallback the hard stretch
+# runs nearly at the speed of plain decoding; the flat pieces are the second tries, four rounds of drafting after each pause of
+# twenty. Behind the hard stretch it takes up to one pause until drafting is back.
 #
 # ## Task 7.5 · Counts that add up
 #
@@ -398,7 +414,12 @@ viz.lines({"tokens so far": {name: np.interp(clock, *serve(decide)) for name, de
 # rounds made 3 + 5 tokens, but a stop token ended the output after 5: cut 3, and τ = 5/2.
 
 # %% task="7.5"
-def round_totals(drafted: ArrayLike, verified: ArrayLike, accepted: ArrayLike, emitted: ArrayLike) -> dict[str, Any]:
+def round_totals(
+    drafted: ArrayLike,
+    verified: ArrayLike,
+    accepted: ArrayLike,
+    emitted: ArrayLike,
+) -> dict[str, Any]:
     """Sum a request's rounds up, so that every drafted and every emitted token is counted once.
 
     A draft is trimmed before the forward, rejected by it, or accepted: the three sum to drafted. A
@@ -469,16 +490,16 @@ from dspark_mini.engine import Steps, generate
 from dspark_mini.toy import ToyDrafter, ToyTarget
 from grader import own
 
+choose_prefix = own("2.3")
 steps = Steps(
     draft=own("2.2"),
-    trim=lambda confidences: own_prefix(confidences, 0.3) if confidences else 0,
+    trim=lambda confidences: choose_prefix(confidences, 0.3) if confidences else 0,
     verify_greedy=own("1.1"),
     verify_sampling=own("1.4"),
     cut=own("1.6"),
     rollback=rollback_rows,
     block_size=lambda trace: 6,
 )
-own_prefix = own("2.3")
 
 
 def run(steps, markov=True, seed=2, prompt=(3, 1), **settings):
@@ -511,7 +532,6 @@ for name, markov in (("DSpark", True), ("DFlash", False)):
 # two tokens over a vocabulary of three.
 
 # %% role="picture"
-from dspark_mini.engine import PLAIN
 from dspark_mini.laws import law
 
 
@@ -523,7 +543,7 @@ def two_tokens(rng, steps):
 
 small = replace(steps, block_size=lambda trace: 2, trim=len)
 speculative = law(lambda rng: two_tokens(rng, small))
-directly = law(lambda rng: two_tokens(rng, PLAIN))
+directly = law(lambda rng: two_tokens(rng, plain))
 for pair, chance in sorted(directly.items()):
     print(pair, f"plain {chance:.6f}   speculative {speculative.get(pair, 0.0):.6f}")
 
@@ -533,7 +553,6 @@ for pair, chance in sorted(directly.items()):
 # %% role="picture"
 def total(steps, markov):
     """Sum up the rounds of many requests, as if they were one."""
-    counts = {"drafted": [], "verified": [], "accepted": [], "emitted": []}
     sums = []
     for seed in range(20):
         for prompt in ((3, 1), (5, 2), (7, 4), (1, 9), (2, 6), (8, 8), (4, 10), (6, 3), (9, 5), (10, 7)):
@@ -549,8 +568,8 @@ viz.draft_fates({
 })
 
 # %% [markdown]
-# The bias makes more tokens of the same drafts, so DSpark needs fewer rounds. The trim gives up a little of τ and spares the target most
-# of the rows that were rejected: whether that pays is the scheduler's question (lesson 05).
+# The bias makes more tokens of the same drafts, so DSpark needs fewer rounds. The trim gives up a little of τ and spares the target
+# some of the rows that it would have rejected: whether that pays is the scheduler's question (lesson 05).
 #
 # **And with your adaptive parts.** The last piece: the block size from the last rounds and the fallback.
 
@@ -573,7 +592,8 @@ adaptive = replace(steps, trim=len, block_size=next_size, keep_drafting=go_on)
 for noise in (0.1, 1.0, 4.0):
     target = ToyTarget.random(12, seed=2)
     drafter = ToyDrafter(target.table, noise, seed=7)
-    trace = generate(target, drafter, [3, 1], 200, temperature=1.0, rng=np.random.default_rng(0), steps=adaptive)
+    rng = np.random.default_rng(0)
+    trace = generate(target, drafter, [3, 1], 200, temperature=1.0, rng=rng, steps=adaptive)
     sizes = trace.counts["drafted"]
     ms = ROUND_MS[sizes].sum()
     print(f"noise {noise}: block sizes {sizes[:14]} …  {200 * ROUND_MS[0] / ms:.2f} times plain decoding")

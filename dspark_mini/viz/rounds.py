@@ -21,7 +21,6 @@ from dspark_mini.viz.style import (
     Picture,
     box,
     canvas,
-    head,
     one_line,
     picture,
     plot_axes,
@@ -138,8 +137,7 @@ def draft_fates(totals: Mapping[str, Mapping[str, Any]]) -> Picture:
     ax.set_yticks(places, list(totals))
     ax.set_xlim(0, 1.18 * max(left.max(), 1.0))
     ax.set_xlabel("drafted tokens", color=INK, fontsize=NORMAL)
-    head(ax, None)
-    _legend(figure, ax.get_legend_handles_labels()[0])
+    _legend(figure, ax.get_legend_handles_labels()[0], outside=True)
     return figure
 
 
@@ -153,10 +151,10 @@ def _explain(figure: Picture, fates: Sequence[str]) -> None:
     _legend(figure, keys)
 
 
-def _legend(figure: Picture, keys: Sequence[Any]) -> None:
+def _legend(figure: Picture, keys: Sequence[Any], outside: bool = False) -> None:
     figure.legend(
         handles=list(keys),
-        loc="lower center",
+        loc="outside lower center" if outside else "lower center",
         ncols=len(keys),
         frameon=False,
         labelcolor=INK,

@@ -23,6 +23,7 @@ TARGET = (
     Example(call([[0.2, 0.2, 0.6]], [[0.5, 0.3, 0.2]]), np.array([0.6])),
     Example(call([[0.5, 0.5], [0.25, 0.75]], [[0.5, 0.5], [0.75, 0.25]]), np.array([1.0, 0.5])),
 )
+TARGET_TWINS = (Example(call([[0.2, 0.2, 0.6]], [[0.2, 0.3, 0.5]]), np.array([0.9])),)
 TARGET_BAD = (
     Bad(call([[0.5, 0.5], [0.5, 0.25]], [[0.5, 0.5], [0.5, 0.5]]), "q", 1, "row 1 of q sums to 0.75"),
     Bad(call([[0.5, 0.5]], [[0.5, 0.25, 0.25]]), ("p", "q"), None, "p has a larger vocabulary than q"),
@@ -152,7 +153,7 @@ TASK_4_1 = Task(
                 ### END HIDDEN TESTS
             ),
         ),
-        *manners("floats in an array", TARGET, TARGET_BAD, TARGET_BAD_HIDDEN),
+        *manners("floats in an array", TARGET, TARGET_BAD, TARGET_BAD_HIDDEN, TARGET_TWINS),
         Property(
             "large_block_in_time",
             "64 positions of 2,000 tokens take well under 2 s.",
@@ -174,6 +175,7 @@ SURVIVAL = (
     Example(call([0.5, 0.5, 1.0, 0.5]), np.array([0.5, 0.25, 0.25, 0.125])),
     Example(call([[0.5, 0.5], [1.0, 0.75]]), np.array([[0.5, 0.25], [1.0, 0.75]])),
 )
+SURVIVAL_TWINS = (Example(call([0.5, 1.0, 1.0, 0.5]), np.array([0.5, 0.5, 0.5, 0.25])),)
 SURVIVAL_BAD = (
     Bad(call([0.5, 1.5, 0.25]), "confidences", 1, "1.5 lies outside [0, 1]"),
     Bad(call([[0.5, 0.5], [0.5, NAN]]), "confidences", 1, "row 1 holds a NaN"),
@@ -286,7 +288,7 @@ TASK_4_2 = Task(
                 ### END HIDDEN TESTS
             ),
         ),
-        *manners("floats in an array", SURVIVAL, SURVIVAL_BAD, SURVIVAL_BAD_HIDDEN),
+        *manners("floats in an array", SURVIVAL, SURVIVAL_BAD, SURVIVAL_BAD_HIDDEN, SURVIVAL_TWINS),
         Property(
             "many_blocks_in_time",
             "2,000 blocks of 64 positions take well under 2 s.",
@@ -450,8 +452,8 @@ TASK_4_3 = Task(
             "Round down, do not round to the nearest; and cap at n − 1, or p = 1 gets a bin of its own.",
             Values(
                 examples=(
-                    Example(call([0.5, 0.75], [1, 0], 2), 0.125),
-                    Example(call([0.75, 1.0], [1, 0], 2), 0.375),
+                    Example(call([0.25, 0.25, 0.5, 0.75], [0, 1, 1, 0], 2), 0.1875),
+                    Example(call([0.25, 0.25, 0.75, 1.0], [0, 1, 1, 0], 2), 0.3125),
                 ),
                 ### BEGIN HIDDEN TESTS
                 hidden=on_the_edges,
@@ -503,7 +505,7 @@ TASK_4_3 = Task(
 LN2, LN9 = math.log(2.0), math.log(9.0)
 FIT = (
     Example(call([[LN9, LN2]] * 4, [[1, 1], [1, 1], [1, 0], [0, 0]], [1.0, 2.0]), np.array([2.0, 1.0])),
-    Example(call([[0.0], [0.0]], [[1], [0]], [4.0, 2.0, 0.25]), np.array([0.25])),
+    Example(call([[0.0], [0.0]], [[1], [0]], [4.0, 1.25, 0.25]), np.array([1.25])),
 )
 FIT_BAD = (
     Bad(call([[0.5], [NAN]], [[1], [0]], [1.0, 2.0]), "confidence_logits", 1, "row 1 holds a NaN"),
@@ -618,7 +620,13 @@ TASK_4_4 = Task(
             3,
             "Divide the logit by T, then apply σ. Measure with expected_calibration_error and its ten bins.",
             Values(
-                examples=(Example(call([[LN9]] * 4, [[1], [1], [1], [0]], [1.0, 2.0]), np.array([2.0])),),
+                examples=(
+                    Example(call([[LN9]] * 4, [[1], [1], [1], [0]], [1.0, 2.0]), np.array([2.0])),
+                    Example(
+                        call([[LN9], [math.log(13 / 7)], [math.log(9 / 11)]], [[1], [1], [0]], [1.0, 0.5]),
+                        np.array([0.5]),
+                    ),
+                ),
                 ### BEGIN HIDDEN TESTS
                 hidden=first_positions,
                 ### END HIDDEN TESTS
@@ -630,7 +638,13 @@ TASK_4_4 = Task(
             2,
             "accepted[n, k] says whether the whole prefix survived, so compare it with the product, not with one σ.",
             Values(
-                examples=FIT[:1],
+                examples=(
+                    FIT[0],
+                    Example(
+                        call([[LN9, math.log(1.25)]] * 4, [[1, 1], [1, 1], [1, 0], [1, 0]], [1.0, 2.0]),
+                        np.array([1.0, 1.0]),
+                    ),
+                ),
                 ### BEGIN HIDDEN TESTS
                 hidden=pairs,
                 ### END HIDDEN TESTS

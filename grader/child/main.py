@@ -61,8 +61,8 @@ def load(pieces: list[dict[str, Any]], namespace: dict[str, Any], replies: Binar
 def answers(request: dict[str, Any], namespace: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Make the calls of one request and put each outcome into plain data, up to the first call that hangs."""
     caller = LocalCaller(namespace[request["function"]], in_child=True)
-    for number, (args, kwargs) in enumerate(request["calls"], request["number"]):
-        outcome = caller.outcome(Call(tuple(args), kwargs))
+    calls = [Call(tuple(args), kwargs) for args, kwargs in request["calls"]]
+    for number, outcome in enumerate(caller.each(calls), request["number"]):
         yield (
             number,
             {
@@ -72,10 +72,9 @@ def answers(request: dict[str, Any], namespace: dict[str, Any]) -> Iterator[tupl
                 "line": outcome.line,
                 "changed": outcome.changed,
                 "timed_out": outcome.timed_out,
+                "changed_results": outcome.changed_results,
             },
         )
-        if outcome.timed_out:
-            return
 
 
 def limit_resources() -> None:

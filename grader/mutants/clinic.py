@@ -115,8 +115,8 @@ def first_answer_kept(task: Task) -> Function:
     answers: list[Any] = []
 
     def first_answer_kept(*args: Any, **kwargs: Any) -> Any:
-        result = task.reference(*args, **kwargs)
-        answers.append(result)
+        if not answers:
+            answers.append(task.reference(*args, **kwargs))
         return answers[0]
 
     return first_answer_kept

@@ -207,6 +207,13 @@ def budget_remembered(tokens: Any, stop_tokens: Any, max_new_tokens: int) -> lis
     return kept
 
 
+@wrong(TASK, "no_memory", "The list of emitted tokens is made once and filled anew for every round.")
+def one_list_for_all(tokens: Any, stop_tokens: Any, max_new_tokens: int, output: list[int] = []) -> list[int]:  # noqa: B006
+    emitted, stops, cap = _read(tokens, stop_tokens, max_new_tokens)
+    output[:] = _to_stop(emitted[:cap], stops)
+    return output
+
+
 @wrong(TASK, "input_unchanged", "What is not emitted may be deleted where it stands.")
 def deleted_in_place(tokens: Any, stop_tokens: Any, max_new_tokens: int) -> list[int]:
     emitted, stops, cap = _read(tokens, stop_tokens, max_new_tokens)

@@ -216,6 +216,15 @@ def goes_on(confidences: Any, last: list[float] = [1.0]) -> Chances:  # noqa: B0
     return survival
 
 
+_SURVIVAL: dict[tuple[int, ...], Chances] = {}
+
+
+@wrong(TASK, "no_memory", "Blocks of the same shape can share one array for their survival.")
+def one_array_a_shape(confidences: Any) -> Chances:
+    values = _read(confidences)
+    return np.asarray(np.cumprod(values, axis=-1, out=_SURVIVAL.setdefault(values.shape, np.empty(values.shape))))
+
+
 @wrong(TASK, "input_unchanged", "The result may be written where the confidences stood.")
 def written_over(confidences: Any) -> Chances:
     values = unit_array("confidences", confidences)

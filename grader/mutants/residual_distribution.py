@@ -203,6 +203,17 @@ def largest_excess_kept(p: Any, q: Any) -> Row:
     return _normalised(excess, target)
 
 
+_RESIDUALS: dict[int, Row] = {}
+
+
+@wrong(TASK, "no_memory", "Whoever needs a residual uses it before the next one is made, so one array will do.")
+def one_array_for_all(p: Any, q: Any) -> Row:
+    target, draft = _read(p, q)
+    residual = _RESIDUALS.setdefault(target.size, np.empty(target.size))
+    residual[:] = _normalised(np.maximum(target - draft, 0.0), target)
+    return residual
+
+
 @wrong(TASK, "input_unchanged", "q may be taken off p where it stands.")
 def subtracted_in_place(p: Any, q: Any) -> Row:
     target, draft = _read(p, q)

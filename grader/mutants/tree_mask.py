@@ -221,6 +221,18 @@ def cached_by_size(parents: Any, context_length: int) -> Mask:
     return _whole(_masks.setdefault(len(above), _own(above)), context)
 
 
+_written: dict[tuple[int, int], Mask] = {}
+
+
+@wrong(TASK, "no_memory", "The mask of a round is written over that of the round before.")
+def written_over_the_last(parents: Any, context_length: int) -> Mask:
+    above, context = _read(parents, context_length)
+    mask = _whole(_own(above), context)
+    kept = _written.setdefault((len(above), context), mask)
+    kept[:] = mask
+    return kept
+
+
 @wrong(TASK, "bad_input_raises", "A parent that comes later is found by following the parents upwards.")
 def later_parents_allowed(parents: Any, context_length: int) -> Mask:
     above = [int(parent) for parent in parents]

@@ -449,6 +449,35 @@ def test_several_calls_stop_behind_one_that_hangs() -> None:
     assert LocalCaller(hangs).outcomes([]) == []
 
 
+@pytest.mark.parametrize("row", [[0, 0], np.zeros(2)])
+def test_a_row_that_stands_twice_in_a_call_is_two_rows_for_the_function(row: Any) -> None:
+    def writes(rows: Any) -> float:
+        rows[0][1] = 1
+        return float(rows[1][1])
+
+    assert outcome(writes, [row] * 2) == Outcome(value=0.0, changed=True)
+    assert row[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("kept", "function", "is_changed"),
+    [
+        ([], lambda kept, x: (kept.clear(), kept.append(x), kept)[-1], True),
+        ({}, lambda kept, x: (kept.update(x=x), kept)[-1], True),
+        (np.zeros(1), lambda kept, x: (kept.fill(x), kept)[-1], True),
+        (([0], 1), lambda kept, x: (kept[0].append(x), kept)[-1], True),
+        (np.zeros(2), lambda kept, x: (kept.fill(x), kept[:1])[-1], True),
+        ([1, np.nan, np.float32("nan")], lambda kept, x: kept, False),
+        ([], lambda kept, x: (kept.append([x]), kept[-1])[-1], False),
+        (object(), lambda kept, x: kept if x else np.array([x]), False),
+    ],
+)
+def test_a_result_that_a_later_call_changes_is_noticed_at_the_end(kept: Any, function: Any, is_changed: bool) -> None:
+    caller = LocalCaller(lambda x: function(kept, x))
+    assert [one.changed_results for one in caller.outcomes([call(0), call(1), call(2)])] == [False, False, is_changed]
+    assert not caller.outcomes([call(3)])[0].changed_results
+
+
 # --- Silence -----------------------------------------------------------------------------------------
 
 

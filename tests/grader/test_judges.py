@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 import types
@@ -32,6 +33,7 @@ from grader.judges import (
     Stopped,
     Unchanged,
     Values,
+    is_improbable,
     names_offender,
     told,
     with_seed,
@@ -174,6 +176,16 @@ def remembers() -> Function:
     return function
 
 
+def shares_one_list(numbers: Any, shared: list[int] = []) -> Any:  # noqa: B006
+    shared[:] = right(numbers)
+    return shared
+
+
+def keeps_what_it_returned(numbers: Any, past: list[Any] = []) -> Any:  # noqa: B006
+    past.append(right(numbers))
+    return past[-1]
+
+
 def changes_lists(numbers: Any) -> Any:
     result = right(numbers)
     if isinstance(numbers, list):
@@ -251,6 +263,8 @@ SOLUTIONS: dict[Function, set[str]] = {
     a_tuple: {"plain_types"},
     floats: {"plain_types"},
     plain_for_lists_only: {"plain_types"},
+    shares_one_list: {"no_memory"},
+    keeps_what_it_returned: set(),
     arrays_only: {"lists_and_arrays", "bad_input_raises", "error_names_offender"},
     changes_lists: {"input_unchanged"},
     changes_arrays: {"input_unchanged"},
@@ -278,6 +292,11 @@ def test_each_mistake_costs_the_properties_that_it_breaks_and_no_others(solution
 def test_a_function_that_remembers_costs_the_property_of_memory() -> None:
     assert "no_memory" in failing(task().check(remembers()))
     assert failing(task((prop("memory", Repeatable(EXAMPLES)),)).check(right)) == set()
+
+
+def test_evidence_of_a_shared_result_says_that_a_later_call_has_changed_it() -> None:
+    (result,) = task((prop("memory", Repeatable(EXAMPLES)),)).check(shares_one_list).properties
+    assert dict(result.evidence)["got"] == "one that a later call has changed"
 
 
 def test_a_check_leaves_its_own_examples_as_they_were() -> None:
@@ -361,7 +380,7 @@ def test_manners_count_only_where_the_values_are_right(solution: Function) -> No
             assert result.evidence == (("got", "not looked at, because the values are not right yet"),)
 
 
-def test_a_gate_is_closed_by_values_only() -> None:
+def test_a_gate_is_not_closed_by_types() -> None:
     order = (
         prop("types", PlainTypes(EXAMPLES)),
         prop("gated", Unchanged(EXAMPLES), after_values=True),
@@ -498,6 +517,7 @@ def test_bad_input_may_be_given_as_arrays() -> None:
 
 COIN = LawCase(call(Seed(0), 0.25), {0: 0.75, 1: 0.25})
 LAW = Law((COIN,), outcome_of=lambda value: value, samples=500)
+SAME = SameSeed((COIN.call,))
 
 
 def coin(rng: Any, p: float) -> Any:
@@ -528,17 +548,65 @@ def test_other_laws_are_noticed(function: Function) -> None:
     assert evidence is not None and [label for label, _ in evidence] == ["input", "expected", "got"]
 
 
+def binomial(draws: int, probability: float) -> np.ndarray:
+    """Return the exact probability of every number of hits, 0 to draws."""
+    log_probability = [
+        math.lgamma(draws + 1)
+        - math.lgamma(k + 1)
+        - math.lgamma(draws - k + 1)
+        + k * math.log(probability)
+        + (draws - k) * math.log1p(-probability)
+        for k in range(draws + 1)
+    ]
+    return np.exp(log_probability)
+
+
+def chance_of_alarm(draws: int, claimed: float, true: float) -> float:
+    """Return with which probability a rule that hits with one probability is refused where another is claimed."""
+    refused = [is_improbable(hits, draws, claimed) for hits in range(draws + 1)]
+    return float(binomial(draws, true)[refused].sum())
+
+
+@MANY
+@given(st.integers(50, 3000), st.floats(-9.0, -0.31).map(lambda digits: 10.0**digits), st.booleans())
+def test_a_right_law_is_refused_once_in_a_hundred_million_checks(draws: int, rare: float, is_rare: bool) -> None:
+    probability = rare if is_rare else 1.0 - rare
+    assert chance_of_alarm(draws, probability, probability) < 1e-8
+
+
+@pytest.mark.parametrize("claimed", [0.001, 0.1, 0.25, 0.46, 0.5, 0.7, 0.9])
+def test_a_law_that_is_off_by_0_08_is_refused(claimed: float) -> None:
+    assert chance_of_alarm(Law((), str).samples, claimed, claimed + 0.08) > 0.99
+
+
+@pytest.mark.parametrize(("claimed", "hits", "is_refused"), [(0.0, 0, 0), (0.0, 1, 1), (1.0, 600, 0), (1.0, 599, 1)])
+def test_what_is_impossible_or_certain_is_judged_by_a_single_draw(claimed: float, hits: int, is_refused: int) -> None:
+    assert is_improbable(hits, 600, claimed) == is_refused
+    assert is_improbable(hits, 600, np.nextafter(claimed, 2.0)) == is_refused  # laws are sums of rounded products
+
+
+def test_rare_outcomes_may_come_once_or_twice() -> None:
+    assert [is_improbable(hits, 600, 1e-4) for hits in range(8)] == [False] * 6 + [True] * 2
+
+
 def test_evidence_of_a_hidden_law_is_empty() -> None:
     law = Law((), outcome_of=lambda value: value, hidden=lambda rng: [COIN], samples=500)
     assert law(session_of(lambda rng, p: 1)) == () and law(session_of(coin)) is None
 
 
-def test_the_same_seed_must_give_the_same_result() -> None:
-    same = SameSeed((COIN.call,))
-    assert same(session_of(lambda rng, p: rng.random(3).tolist())) is None
+@pytest.mark.parametrize("judge", [LAW, SAME])
+def test_a_gate_is_closed_by_a_wrong_law_and_by_chance_of_its_own(judge: Judge) -> None:
     unseeded = np.random.default_rng()
-    assert same(session_of(lambda rng, p: unseeded.random(3).tolist())) is not None
-    assert same(session_of(lambda rng, p: 1 / 0)) is not None
+    properties = (prop("chance", judge), prop("gated", Raises(()), after_values=True))
+    assert failing(task(properties).check(lambda rng, p: unseeded.random())) == {"chance", "gated"}
+    assert failing(task(properties).check(coin)) == set()
+
+
+def test_the_same_seed_must_give_the_same_result() -> None:
+    assert SAME(session_of(lambda rng, p: rng.random(3).tolist())) is None
+    unseeded = np.random.default_rng()
+    assert SAME(session_of(lambda rng, p: unseeded.random(3).tolist())) is not None
+    assert SAME(session_of(lambda rng, p: 1 / 0)) is not None
 
 
 def test_a_seed_is_put_where_a_seed_stands() -> None:

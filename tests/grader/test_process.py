@@ -261,6 +261,13 @@ def test_standard_streams_of_a_child_are_empty_but_take_any_text(start: Start) -
     assert not child.errors and asked(child, "f", call()) == Outcome(value=[True, ""])
 
 
+def test_a_result_that_a_later_call_changes_is_told_of(start: Start) -> None:
+    child = start("def f(x, kept=[]):\n    kept[:] = [x]\n    return kept", "def g(x):\n    return [x]")
+    calls = [call(1), call(2)]
+    assert child.outcomes("f", calls) == [Outcome(value=[1]), Outcome(value=[2], changed_results=True)]
+    assert child.outcomes("g", calls) == [Outcome(value=[1]), Outcome(value=[2])]
+
+
 # --- Functions that misbehave ------------------------------------------------------------------------
 
 BAD: dict[str, tuple[str, Any]] = {

@@ -393,6 +393,44 @@ def test_a_submission_that_takes_all_its_time_to_load_is_too_slow(
     assert report.status == "timeout"
 
 
+# --- What comes back ---------------------------------------------------------------------------------
+
+KEEPS = """
+import numpy as np
+kept = []
+
+def dflash_parallel_candidates(block_logits):
+    kept.append(np.shape(block_logits))
+    if len(kept) > 150:
+        return f"LEAK {kept}"
+    return [int(np.argmax(row)) for row in block_logits]
+
+def conditional_acceptance(accepted_counts, block_size):
+    return f"LEAK {kept}"
+"""
+
+
+def test_hidden_inputs_that_a_function_keeps_are_not_shown_with_its_visible_results(tmp_path: Path, kit: Path) -> None:
+    file = tmp_path / "keeps.py"
+    file.write_text(KEEPS)
+    reports = {report.function: report for report in grade(Source("keeps", file), kit).reports}
+    keeps, tells = reports["dflash_parallel_candidates"], reports["conditional_acceptance"]
+    assert any(result.passed for result in keeps.properties) and not keeps.passed
+    assert any("once other calls had been made" in result.message for result in keeps.properties)
+    assert "LEAK []" in str(tells.to_json())
+    assert "LEAK [(" not in str(keeps.to_json()) + str(tells.to_json())
+
+
+def test_an_honest_mistake_is_shown_as_it_is(tmp_path: Path, kit: Path) -> None:
+    file = tmp_path / "ties.py"
+    file.write_text(
+        "def dflash_parallel_candidates(x):\n    return [max(range(len(r)), key=lambda i: (r[i], i)) for r in x]\n"
+    )
+    reports = {report.function: report for report in grade(Source("ties", file), kit).reports}
+    shown = [r.message for r in reports["dflash_parallel_candidates"].properties if r.shows_input]
+    assert shown and all("Expected: [" in message and "Got: [" in message for message in shown)
+
+
 # --- What is said where there is no sandbox ----------------------------------------------------------
 
 
