@@ -62,7 +62,8 @@ def grade_paths(paths: list[Path], options: Options, out: Console) -> int:
         out: where the table is shown.
 
     Returns:
-        The exit code: 0 when all is graded, whatever the scores, 1 when something was not.
+        The exit code: 0 when all is graded, whatever the scores, 1 when something was not: unreadable, a fault of the
+        grader, or Ctrl-C, after which the files are not written and --resume goes on.
 
     Raises:
         UserError: what was asked for cannot be done; nothing has been written then.
@@ -76,10 +77,12 @@ def grade_paths(paths: list[Path], options: Options, out: Console) -> int:
         with _journal(options, scratch) as journal:
             try:
                 results = _grade(sources, scratch, journal, options)
+                _write(results, options)
             except Interrupted:
                 out.print(_how_to_go_on(journal, options), soft_wrap=True)
                 return NOT_ALL_GRADED
-            _write(results, options)
+            except OSError as error:
+                raise UserError(f"The results cannot be saved: {error.strerror}.") from error
             code = _exit_code(results) if options.outputs.ci else _show(results, out)
             notebooks = [source.path for source in sources]
             all_well = write_outputs(results, notebooks, options.outputs, lambda line: _say(line, options, out))
@@ -201,7 +204,7 @@ def _how_to_go_on(journal: Journal, options: Options) -> str:
     if not options.targets:
         return "Interrupted. Nothing was kept; with --json FILE or --csv FILE, what is known can be gone on with."
     return (
-        f"Interrupted. The {len(journal)} results known so far are kept in {journal.path}; "
+        f"Interrupted. The results known so far are kept in {journal.path}; "
         "type the same command with --resume to go on."
     )
 
