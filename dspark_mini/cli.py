@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import json
 import os
 import sys
 from pathlib import Path
@@ -13,9 +12,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress
-from rich.table import Table
 
+from dspark_mini.tables import plain_table
 from dspark_mini.workspace import UserError, copy_lessons, count_hint, find_lesson, lesson_names, reset_lesson
 
 app = typer.Typer(
@@ -70,7 +68,7 @@ def check(
 ) -> None:
     """Check your notebooks: one table, and the next step."""
     notebooks = _notebooks(lesson, folder)
-    table = _plain_table("task", "function", "status", "points", "first to mend")
+    table = plain_table("task", "function", "status", "points", "first to mend")
     next_step = ""
     for notebook in notebooks:
         for report in _grade_one(notebook).reports:
@@ -117,40 +115,20 @@ def reset(lesson: Annotated[str, typer.Argument(help="02, or a lesson's name.")]
 
 @app.command()
 def grade(
-    paths: Annotated[list[Path], typer.Argument(help="Notebooks, .py files, or folders of them.")],
+    paths: Annotated[list[Path], typer.Argument(help="Notebooks, .py files, folders or zips of them.")],
     json_file: Annotated[Path | None, typer.Option("--json", help="Write all results to this file.")] = None,
+    csv_file: Annotated[Path | None, typer.Option("--csv", help="Write a table of the points to this file.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Submissions at a time.")] = os.cpu_count() or 1,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted grading stopped.")] = False,
+    dask: Annotated[str | None, typer.Option(help="Grade on the Dask cluster at this address.")] = None,
     unsafe_no_sandbox: Annotated[
         bool, typer.Option("--unsafe-no-sandbox", help="Run the code with your own rights: for code that you trust.")
     ] = False,
 ) -> None:
-    """Grade submissions: a table, and with --json every property of every task."""
-    if not unsafe_no_sandbox:
-        raise UserError(
-            "Submissions run with your own rights, without a sandbox: add --unsafe-no-sandbox to grade "
-            "code that you trust."
-        )
-    grader = _grader()
-    try:
-        sources = grader.submissions.find_submissions(paths)
-        if json_file is not None:
-            _refuse_bad_target(json_file, [source.path for source in sources])
-        if len(sources) == 1 and not paths[0].is_dir():
-            grader.submissions.read_submission(sources[0])
-    except grader.submissions.BadRequest as error:
-        raise UserError(str(error)) from None
-    except grader.submissions.Unreadable as error:
-        raise UserError(f"{paths[0]} cannot be graded. {error}") from None
-    results = _grade_with_progress(sources, jobs)
-    if json_file is not None:
-        _write_whole(
-            json_file, json.dumps([result.to_json() for result in results], indent=1, ensure_ascii=False) + "\n"
-        )
-    out.print(_result_table(results))
-    not_graded = sum(result.status == "unreadable" for result in results)
-    count = "1 submission" if len(results) == 1 else f"{len(results)} submissions"
-    out.print(f"\n{count} graded." if not not_graded else f"\n{count}, of which {not_graded} could not be read.")
-    raise typer.Exit(1 if not_graded else 0)
+    """Grade submissions: a table, with --json every property of every task, with --csv the points."""
+    command = _grader("command").command
+    options = command.Options(json_file, csv_file, jobs, resume, dask, sandbox=not unsafe_no_sandbox)
+    raise typer.Exit(command.grade_paths(paths, options, out))
 
 
 @app.command()
@@ -206,7 +184,7 @@ def _notebooks(lesson: str | None, folder: Path) -> list[Path]:
 def _grade_one(notebook: Path) -> Any:
     grading = _grader().grading
     with _grader().process.child_library() as library:
-        result = grading.grade(_grader().submissions.Source(str(notebook), notebook), library)
+        result = grading.grade(_grader().submissions.Source(str(notebook), notebook), library, sandbox=False)
     if result.reason:
         raise UserError(f"{notebook} cannot be checked. {result.reason}")
     return result
@@ -218,50 +196,6 @@ def _report_of(task: Any, folder: Path) -> Any:
     if not notebook.is_file():
         return None
     return next((report for report in _grade_one(notebook).reports if report.task == task.id), None)
-
-
-def _grade_with_progress(sources: list[Any], jobs: int) -> list[Any]:
-    grader = _grader()
-    with Progress(console=Console(stderr=True), transient=True) as progress, grader.process.child_library() as library:
-        bar = progress.add_task("grading", total=len(sources))
-        return list(grader.grading.grade_all(sources, library, jobs, lambda result: progress.advance(bar)))
-
-
-def _plain_table(*headers: str) -> Table:
-    """Return a table without lines, which folds a long name rather than cutting it."""
-    table = Table(*headers, box=None, pad_edge=False)
-    for column in table.columns:
-        column.overflow = "fold"
-    return table
-
-
-def _result_table(results: list[Any]) -> Table:
-    table = _plain_table("submission", "lesson", "score", "status", "first to mend")
-    for result in results:
-        failed = next((r for r in result.reports if not r.passed and r.status != "missing"), None)
-        first = f"{failed.task} {failed.first_failure.name}" if failed else ""
-        table.add_row(
-            escape(result.submission),
-            result.lesson or "–",
-            f"{result.score}/{result.max_score}",
-            result.status,
-            escape(result.reason or first),
-        )
-    return table
-
-
-def _refuse_bad_target(target: Path, submissions: list[Path]) -> None:
-    if not target.parent.is_dir():
-        raise UserError(f"The results cannot be written to {target}, because there is no folder {target.parent}.")
-    if target.is_dir() or any(target.exists() and target.samefile(path) for path in submissions if path.exists()):
-        raise UserError(f"The results cannot be written to {target}, because it is a folder or one of the submissions.")
-
-
-def _write_whole(target: Path, text: str) -> None:
-    """Write a file so that it is never seen half-written."""
-    temporary = target.with_name(target.name + ".part")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(target)
 
 
 if __name__ == "__main__":

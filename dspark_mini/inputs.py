@@ -28,6 +28,7 @@ __all__ = [
     "checked_logits",
     "confidence_rows",
     "drafter_mode",
+    "entries",
     "logit_rows",
     "lookup_table",
     "number",
@@ -117,7 +118,7 @@ def check_best(
         ValueError: the row or the bias holds NaN, +inf or nothing but −inf, or together they leave no token.
     """
     if isinstance(best, (int, np.integer)) or not isinstance(block_logits, tuple):
-        raise TypeError("check_best takes the winning logit, row[best], not its index, and block_logits=(k, row).")
+        raise TypeError("check_best takes the winning logit, row[best], not its index, and the pair (k, row).")
     if np.isfinite(best):
         return
     position, row = block_logits
@@ -235,6 +236,14 @@ def drafter_mode(name: str, mode: str) -> str:
     if not isinstance(mode, str) or mode not in MODES:
         raise ValueError(f"{name} must be 'dflash' or 'dspark', not {mode!r}.")
     return mode
+
+
+def entries(name: str, values: ArrayLike, length: int) -> list[Any]:
+    """Return the entries of a sequence of known length as they are, for a caller who looks at some of them only."""
+    found = values.tolist() if isinstance(values, np.ndarray) else _entries(values)
+    if not isinstance(found, list) or len(found) != length:
+        raise ValueError(f"{name} must have {length} entries, not {values!r}.")
+    return found
 
 
 def check_same_length(name: str, values: ArrayLike, other_name: str, other: ArrayLike) -> None:

@@ -57,8 +57,8 @@ def build_conditional_tree(
         log-softmax values along the path. Children of probability 0 are left out.
 
     Raises:
-        ValueError: block_logits or a bias row in use as in task 2.2, a width below 1, or a negative
-            max_nodes.
+        ValueError: ragged or no block_logits, NaN, +inf or only −inf in one of its rows or in a bias
+            row in use, such a row of another length than V, a width below 1, or a negative max_nodes.
 
     Example:
         U = [[log 6, log 4], [0, 0]], anchor 9, B = {0: [log 3, 0]}, width 2, max_nodes 3

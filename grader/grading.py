@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ class Result:
     status: str
     reports: tuple[Report, ...]
     max_score: int
-    reason: str = ""  # why it is unreadable
+    reason: str = ""  # why it is unreadable, or was not graded
 
     @property
     def score(self) -> int:
@@ -45,27 +44,26 @@ class Result:
         } | ({"reason": self.reason} if self.reason else {})
 
 
-def grade(source: Source, library: Path) -> Result:
+def grade(source: Source, library: Path, sandbox: bool = True) -> Result:
     """Grade one submission; whatever is wrong with it becomes part of the result.
 
     Args:
         source: the submission's file and name.
         library: folder from child_library(), the files that a child may import.
+        sandbox: isolate the code; without it, the code has the rights of whoever grades.
 
     Returns:
-        The result, with status 'unreadable' and a reason where the file could not be read.
+        The result; where the file could not be read, or no process for its code started, it has a reason.
     """
     try:
         submission = read_submission(source)
     except Unreadable as error:
-        lesson = source.path.stem if source.path.stem in lessons() else None
-        most = sum(task.max_points for task in tasks_of(lesson)) if lesson else 0
-        return Result(source.name, lesson, UNREADABLE, (), most, str(error))
+        return not_graded(source, str(error), UNREADABLE)
     try:
-        child = Child(library, submission.pieces)
+        child = Child(library, submission.pieces, sandbox)
     except RuntimeError as error:
         failed = tuple(task.failed(ERROR, str(error)) for task in submission.tasks)
-        return Result(source.name, submission.lesson, ERROR, failed, sum(r.max_points for r in failed))
+        return Result(source.name, submission.lesson, ERROR, failed, sum(r.max_points for r in failed), str(error))
     try:
         reports = tuple(_report(task, submission, child) for task in submission.tasks)
     finally:
@@ -73,23 +71,11 @@ def grade(source: Source, library: Path) -> Result:
     return Result(source.name, submission.lesson, overall(reports), reports, sum(r.max_points for r in reports))
 
 
-def grade_all(sources: list[Source], library: Path, jobs: int, on_result: Callable[[Result], None]) -> list[Result]:
-    """Grade many submissions, several at a time; the results come in the order of the sources.
-
-    Args:
-        sources: the submissions.
-        library: folder from child_library().
-        jobs: how many child processes at a time.
-        on_result: called with each result as soon as it is known.
-    """
-
-    def one(source: Source) -> Result:
-        result = grade(source, library)
-        on_result(result)
-        return result
-
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        return list(pool.map(one, sources))
+def not_graded(source: Source, reason: str, status: str = ERROR) -> Result:
+    """Return the result of a submission that nothing can be said of but why."""
+    lesson = next((lesson for lesson in lessons() if source.path.stem.endswith(lesson)), None)
+    most = sum(task.max_points for task in tasks_of(lesson)) if lesson else 0
+    return Result(source.name, lesson, status, (), most, reason)
 
 
 def overall(reports: tuple[Report, ...]) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from grader.checks import TASKS
+from grader.child.loader import new_namespace, run_piece
 from grader.report import MISSING, Report
+from grader.submissions import Source, Unreadable, read_submission
 from grader.tasks import Task
 
 
@@ -44,6 +47,43 @@ def check(task: str, function: Callable[..., Any]) -> None:
     if not report.passed:
         raise CheckFailed(f"{report}\n  next      `dspark-mini hint {task}` goes on from here, step by step.")
     _show(report)
+
+
+def own(task: str) -> Callable[..., Any]:
+    """Return the learner's own function for a task of another lesson, so that a later lesson can run on it.
+
+    It is taken from the lesson's notebook in this folder, if it passes its check there; else the kit's own stands
+    in for it. A line says which it is.
+
+    Args:
+        task: the task's id, such as "2.2".
+
+    Raises:
+        NotImplementedError: the learner's does not pass, and the kit's has been cut out of this bundle.
+        ValueError: there is no such task.
+    """
+    found = _task(task)
+    notebook = Path(f"{found.lesson}.ipynb")
+    function = _function_in(notebook, found.function) if notebook.is_file() else None
+    if function is not None and found.check(function).passed:
+        print(f"{task} {found.function}: yours, from {notebook}")
+        return function
+    if not found.reference_source:
+        raise TodoOpen(f"TODO {task}: this cell runs on your own {found.function}; write it in {notebook} first.")
+    print(f"{task} {found.function}: the kit's; yours takes its place once it passes in {notebook}")
+    return found.reference
+
+
+def _function_in(notebook: Path, name: str) -> Callable[..., Any] | None:
+    """Run the code of a notebook that defines tasks, in a namespace of its own, and look a function up there."""
+    try:
+        pieces = read_submission(Source(str(notebook), notebook)).pieces
+    except Unreadable:
+        return None
+    namespace = new_namespace()
+    for piece in pieces:
+        run_piece(piece.source, piece.label, namespace, piece.statements)
+    return namespace.get(name)
 
 
 def points(task: str, function: Callable[..., Any]) -> float:

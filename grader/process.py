@@ -1,15 +1,15 @@
 """The grader's end of a child process: start it, load code into it, call it, and end it in time.
 
-The child has time and memory limits but no sandbox: it can do whatever its user can do, and a process that it
-moves into a session of its own outlives it.
+Without a sandbox, for one's own work, the child has limits of time and memory only: it can do whatever its user can do,
+and a process that it moves into a session of its own outlives it.
 """
 
 from __future__ import annotations
 
+import compileall
 import contextlib
-import io
 import os
-import selectors
+import py_compile
 import shutil
 import signal
 import subprocess
@@ -19,16 +19,21 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from grader import sandbox
+from grader.channel import Channel, ChildDied, ChildTooSlow
 from grader.child.calling import CALL_SECONDS, Call, Outcome
 from grader.child.loader import CELL_SECONDS, CellError
-from grader.child.wire import WireError, send, unpack
+from grader.child.wire import WireError
+from grader.replies import loaded_of, outcome_of
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS, LOAD_SECONDS, GRACE_SECONDS = 30.0, 60.0, 2.0
+# What all calls of one function may take, and all that a submission may take: so much, and more for each function.
+TASK_SECONDS, SUBMISSION_SECONDS, SECONDS_A_TASK = 60.0, 120.0, 5.0
+MAX_PARTS = 20_000  # cells, or statements of a .py file
 MAX_PIECE = 1 << 20  # characters
 CHILD_FILES = ("calling.py", "loader.py", "main.py", "wire.py", "__init__.py")
 # What a lesson imports of the kit, as far as a child needs it: input checks, and a check that does nothing.
@@ -48,12 +53,19 @@ class Piece:
     statements: bool = False
 
 
-class ChildDied(Exception):
-    """The child ended, or sent something that is no message."""
+class Clock:
+    """A budget of seconds by the clock on the wall, used up only while it runs."""
 
+    def __init__(self, seconds: float) -> None:
+        self.left, self.ends = seconds, 0.0
 
-class ChildTooSlow(Exception):
-    """The child did not answer in time."""
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        self.ends = time.monotonic() + self.left
+        try:
+            yield
+        finally:
+            self.left = self.ends - time.monotonic()
 
 
 @contextlib.contextmanager
@@ -68,34 +80,58 @@ def child_library() -> Iterator[Path]:
         for file in CHILD_FILES:
             shutil.copy(ROOT / "grader" / "child" / file, library / "grader" / "child")
         shutil.copy(ROOT / "dspark_mini" / "inputs.py", library / "dspark_mini")
+        # Compiled once, for all children. They could be newer than a file by less than a clock tick, hence the hashes.
+        compileall.compile_dir(library, quiet=1, invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
         yield library
 
 
 class Child:
     """One child process, which loads the pieces of one submission and answers calls of its functions."""
 
-    def __init__(self, library: Path, pieces: list[Piece]) -> None:
-        self.library, self.pieces = library, pieces
+    def __init__(self, library: Path, pieces: list[Piece], sandbox: bool = True) -> None:
+        self.library, self.pieces, self.sandbox = library, pieces, sandbox
         self.errors: dict[int, CellError] = {}
         self.left_out = {i for i, piece in enumerate(pieces) if len(piece.source) > MAX_PIECE}
         self.errors |= {i: CellError("MemoryError", "the code is too long", None) for i in self.left_out}
         self.defined: frozenset[str] = frozenset()
         self.number, self.alive = 0, False
-        self._start()
+        self.knows_hidden = False  # the process that runs now has been called with hidden inputs
+        self.clock, self.tasks = Clock(SUBMISSION_SECONDS), dict[str, Clock]()
+        try:
+            with self.clock.running():
+                self._start()
+        except BaseException:
+            self.close()
+            raise
 
     def outcomes(self, function: str, calls: list[Call]) -> list[Outcome]:
         """Call a function by name, several times; a child that hangs or dies is ended, and the last outcome says so."""
-        if not self.alive:
-            self._start()
+        if function not in self.tasks:
+            self.tasks[function] = Clock(TASK_SECONDS)
+            self.clock.left += SECONDS_A_TASK
+        task = self.tasks[function]
+        with self.clock.running():
+            if self.alive and not self.channel.is_quiet():
+                self.close()  # it has ended, or said something that nobody asked for
+            if not self.alive:
+                self._start()
+            with task.running():
+                return self._ask(function, calls, min(task.ends, self.clock.ends))
+
+    def _ask(self, function: str, calls: list[Call], ends: float) -> list[Outcome]:
         done: list[Outcome] = []
         first, self.number = self.number + 1, self.number + len(calls)
         try:
+            if not self.alive:
+                raise ChildTooSlow
             calls_made = [[list(c.args), c.kwargs] for c in calls]
             request = {"number": first, "function": function, "calls": calls_made}
-            self._send(request, CALL_SECONDS + GRACE_SECONDS)
+            self.channel.send(request, _soon(CALL_SECONDS, ends))
             for number in range(first, self.number + 1):
-                deadline = time.monotonic() + CALL_SECONDS + GRACE_SECONDS
-                done.append(_outcome(self._reply(number, deadline)))
+                reply = self.channel.receive(_soon(CALL_SECONDS, ends))
+                if type(reply.get("number")) is not int or reply["number"] != number:
+                    raise ChildDied
+                done.append(outcome_of(reply))
                 if done[-1].timed_out:
                     break
         except ChildTooSlow:
@@ -111,19 +147,23 @@ class Child:
         if not self.alive:
             return
         self.alive = False
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.kill()
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
-        self.work.cleanup()
+        if self.sandbox:
+            sandbox.end(self.process)
+        else:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.kill()
+            self.process.wait()
+            self.work.cleanup()
+        self.channel.close()
 
     def _start(self) -> None:
         """Start and load; a piece that hangs or ends the process is left out at the next try."""
         for _ in range(len(self.pieces) + 1):
+            if time.monotonic() >= self.clock.ends:
+                late = CellError("TimeoutError", "the submission had used up its time", None)
+                self.errors = {i: late for i in range(len(self.pieces))} | self.errors
+                return
             self._spawn()
             self.running = -1
             try:
@@ -132,111 +172,60 @@ class Child:
             except (ChildTooSlow, ChildDied, WireError) as error:
                 self.close()
                 if self.running < 0:
-                    raise RuntimeError("The process for the learner's code could not be started.") from error
+                    self._explain(error)
                 hung = isinstance(error, ChildTooSlow)
                 name, why = ("TimeoutError", "never came to its end") if hung else ("ProcessEnded", "ended the process")
                 self.errors[self.running] = CellError(name, f"the code {why}", None)
                 self.left_out.add(self.running)
 
+    def _explain(self, error: Exception) -> None:
+        """Say why no process has come as far as the learner's code."""
+        if self.sandbox:
+            sandbox.require_sandbox()
+        raise RuntimeError("The process for the learner's code could not be started.") from error
+
     def _load(self) -> None:
         """Send the pieces and listen until all of them have run."""
         pieces = [asdict(p) | ({"source": ""} if i in self.left_out else {}) for i, p in enumerate(self.pieces)]
-        self._send({"pieces": pieces}, START_SECONDS)
-        last, deadline = time.monotonic() + LOAD_SECONDS, time.monotonic() + START_SECONDS
-        while "loaded" not in (reply := self._receive(min(last, deadline))):
+        last = min(self.clock.ends, time.monotonic() + LOAD_SECONDS)
+        self.channel.send({"pieces": pieces}, _soon(START_SECONDS, last))
+        deadline = _soon(START_SECONDS, last)
+        for _ in range(MAX_PARTS):
+            reply = self.channel.receive(deadline)
+            if "loaded" in reply:
+                errors, self.defined = loaded_of(reply, len(pieces))
+                self.errors |= {index: error for index, error in errors.items() if index not in self.left_out}
+                return
             running = reply.get("running")
-            if type(running) is not int or not self.running <= running < len(self.pieces):
+            if type(running) is not int or not self.running <= running < len(pieces):
                 raise ChildDied
-            self.running, deadline = running, time.monotonic() + CELL_SECONDS + GRACE_SECONDS
-        errors, defined = reply["loaded"], reply.get("defined")
-        if not isinstance(errors, dict) or not isinstance(defined, list) or not set(errors) <= set(range(len(pieces))):
-            raise ChildDied
-        self.errors |= {index: _cell_error(error) for index, error in errors.items() if index not in self.left_out}
-        self.defined = frozenset(name for name in defined if isinstance(name, str))
+            self.running, deadline = running, _soon(CELL_SECONDS, last)
+        raise ChildDied
 
     def _spawn(self) -> None:
+        if self.sandbox:
+            self.process = sandbox.start(self.library, ["-c", COMMAND, sandbox.KIT, sandbox.SITE])
+        else:
+            self._spawn_unprotected()
+        self.channel, self.alive, self.knows_hidden = Channel(self.process), True, False
+
+    def _spawn_unprotected(self) -> None:
         site = str(Path(np.__file__).parent.parent)
-        environment = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PATH": os.defpath}
         self.work = tempfile.TemporaryDirectory(prefix="dspark-mini-work-", ignore_cleanup_errors=True)
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", COMMAND, str(self.library), site],
             cwd=self.work.name,
-            env=environment,
+            env=sandbox.QUIET,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        self.buffer, self.alive = bytearray(), True
-
-    def _send(self, message: dict[str, Any], patience: float) -> None:
-        """Write a message, in pieces, for as long as the child keeps reading."""
-        assert self.process.stdin is not None
-        packed = io.BytesIO()
-        send(packed, message)
-        left, target = packed.getbuffer(), self.process.stdin.fileno()
-        os.set_blocking(target, False)
-        with selectors.DefaultSelector() as selector:
-            selector.register(target, selectors.EVENT_WRITE)
-            while left:
-                if not selector.select(patience):
-                    raise ChildTooSlow
-                try:
-                    left = left[os.write(target, left[: 1 << 16]) :]
-                except OSError as error:
-                    raise ChildDied from error
-
-    def _reply(self, number: int, deadline: float) -> dict[str, Any]:
-        """Receive the reply to one call; what is left of earlier calls is passed over."""
-        while True:
-            reply = self._receive(deadline)
-            found = reply.get("number")
-            if type(found) is not int or found > number:
-                raise ChildDied
-            if found == number:
-                return reply
-
-    def _receive(self, deadline: float) -> dict[str, Any]:
-        assert self.process.stdout is not None
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.process.stdout, selectors.EVENT_READ)
-            while True:
-                try:
-                    message = unpack(self.buffer)
-                except WireError as error:
-                    raise ChildDied from error
-                if message is not None:
-                    del self.buffer[: message[1]]
-                    if not isinstance(message[0], dict):
-                        raise ChildDied
-                    return message[0]
-                if not selector.select(max(0.0, deadline - time.monotonic())):
-                    raise ChildTooSlow
-                data = os.read(self.process.stdout.fileno(), 1 << 20)
-                if not data:
-                    raise ChildDied
-                self.buffer += data
 
 
-def _outcome(reply: dict[str, Any]) -> Outcome:
-    """Make an outcome of a reply, whose every part may have been forged."""
-    error, message, line = reply.get("error"), reply.get("message", ""), reply.get("line")
-    flags = {name: reply.get(name, False) for name in ("changed", "timed_out", "changed_results")}
-    if not (error is None or isinstance(error, str)) or not isinstance(message, str):
-        raise ChildDied
-    if not (line is None or type(line) is int) or not all(type(flag) is bool for flag in flags.values()):
-        raise ChildDied
-    return Outcome(reply.get("value"), error, message, line, **flags)
-
-
-def _cell_error(error: Any) -> CellError:
-    """Make an error of a piece of what a child says of it."""
-    if not isinstance(error, dict):
-        raise ChildDied
-    name, message, line = error.get("error"), error.get("message"), error.get("line")
-    if not isinstance(name, str) or not isinstance(message, str) or not (line is None or type(line) is int):
-        raise ChildDied
-    return CellError(name, message, line)
+def _soon(seconds: float, ends: float) -> float:
+    """A point in time: some seconds from now and a little grace, but not behind the end of a budget."""
+    return min(ends, time.monotonic() + seconds + GRACE_SECONDS)
 
 
 class RemoteCaller:
@@ -248,3 +237,14 @@ class RemoteCaller:
     def outcomes(self, calls: list[Call]) -> list[Outcome]:
         """Make several calls, one after the other, and stop behind one that hangs or dies."""
         return self.child.outcomes(self.function, calls)
+
+    def saw_hidden(self) -> None:
+        """Note that the process has been called with hidden inputs, which its code could keep and repeat."""
+        self.child.knows_hidden = True
+
+    def start_afresh(self) -> bool:
+        """Go on in a process that knows no hidden input; tell whether the old one may have known some."""
+        if self.child.alive and not self.child.knows_hidden:
+            return False
+        self.child.close()
+        return True

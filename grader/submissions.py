@@ -1,35 +1,21 @@
-"""Finding and reading submissions. What is read is data: nothing of it is run here, and nothing trusted."""
+"""Reading submissions. What is read is data: nothing of it is run here, and nothing trusted."""
 
 from __future__ import annotations
 
-import json
-import logging
+import codecs
+import os
 import stat
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
-from typing import Any
 
-import nbformat
-
+from grader.cells import Unreadable as Unreadable
+from grader.cells import lesson_of, pieces_of, read_cells
 from grader.checks import TASKS
-from grader.child.loader import defines
-from grader.process import ROOT, Piece
+from grader.process import MAX_PIECE, Piece
 from grader.tasks import Task
 
 SUFFIXES = (".ipynb", ".py")
 MAX_BYTES = 20 << 20
-SKIPPED_ROLES = ("check", "picture", "show")  # given cells that a child need not run
-GIVEN_ROLES = ("setup", "given")  # given cells that are run as they were handed out
-
-
-class Unreadable(Exception):
-    """A submission that cannot be read; the message says why, as a sentence."""
-
-
-class BadRequest(Exception):
-    """What was asked for cannot be done; the message says why, as a sentence."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +24,7 @@ class Source:
 
     name: str
     path: Path
+    unreadable: str = ""  # why it must not be read, where that is known before
 
 
 @dataclass(frozen=True)
@@ -50,51 +37,30 @@ class Submission:
     tasks: list[Task] = field(repr=False)
 
 
-def find_submissions(paths: Iterable[Path]) -> list[Source]:
-    """List the submissions in files and folders, in a fixed order, each under a name of its own.
-
-    Args:
-        paths: notebooks, .py files, or folders that are searched through to the bottom.
-
-    Returns:
-        One source a file.
-
-    Raises:
-        BadRequest: a path that is not there, another kind of file, or a folder without submissions.
-    """
-    sources: list[Source] = []
-    for path in paths:
-        if path.is_dir():
-            found = [Source(_name_in(path, file), file) for file in _files_below(path)]
-            if not found:
-                raise BadRequest(f"There is no notebook and no .py file in the folder {path}.")
-            sources += found
-        elif not path.exists() and not path.is_symlink():
-            raise BadRequest(f"There is no file or folder {path}.")
-        elif path.suffix not in SUFFIXES:
-            raise BadRequest(f"{path} is neither a notebook (.ipynb) nor a .py file.")
-        else:
-            sources.append(Source(path.name if path.suffix == ".py" else str(path), path))
-    return _with_unique_names(sources)
-
-
 def read_submission(source: Source) -> Submission:
     """Read one submission.
 
     Raises:
         Unreadable: a link, a file that is too large, is no text or no notebook, or holds no task.
     """
+    if source.unreadable:
+        raise Unreadable(source.unreadable)
     text = _text(source.path)
     if source.path.suffix == ".py":
-        label = source.path.name
-        return Submission(source.name, None, [Piece(text, label, statements=True)], list(TASKS.values()))
-    cells = _code_cells(text)
-    lesson = _lesson_of(cells)
-    if lesson is None:
-        raise Unreadable("It is a notebook without tasks: no cell of it defines a function of any lesson.")
-    known = known_cells(lesson)
-    pieces = [piece for cell in cells if (piece := _piece(cell, known)) is not None]
-    return Submission(source.name, lesson, pieces, tasks_of(lesson))
+        if len(text) > MAX_PIECE:
+            raise Unreadable(f"It holds more than {MAX_PIECE >> 20} MiB of code.")
+        return Submission(source.name, None, [Piece(text, "the file", statements=True)], list(TASKS.values()))
+    cells = read_cells(text)
+    lesson = lesson_of(cells)
+    return Submission(source.name, lesson, pieces_of(cells, lesson), tasks_of(lesson))
+
+
+def plain_content(source: Source) -> bytes | None:
+    """Return what a submission's file holds, or None where it cannot be read as one."""
+    try:
+        return None if source.unreadable else _bytes(source.path)
+    except Unreadable:
+        return None
 
 
 def tasks_of(lesson: str) -> list[Task]:
@@ -107,79 +73,24 @@ def lessons() -> list[str]:
     return sorted({task.lesson for task in TASKS.values()})
 
 
-@cache
-def known_cells(lesson: str) -> dict[str, tuple[str, str]]:
-    """The cells of a lesson as it is handed out: cell id → (role, source)."""
-    path = ROOT / "notebooks" / f"{lesson}.ipynb"
-    if not path.exists():
-        return {}
-    notebook = nbformat.read(path, as_version=4)
-    return {cell.id: (cell.metadata.get("dspark", {}).get("role", ""), cell.source) for cell in notebook.cells}
-
-
-def _files_below(folder: Path) -> list[Path]:
-    """List notebooks and .py files below a folder, links among them, hidden folders and caches left out."""
-    return sorted(
-        file
-        for file in folder.rglob("*")
-        if file.suffix in SUFFIXES
-        and (file.is_symlink() or file.is_file())
-        and not any(part.startswith((".", "__")) for part in file.relative_to(folder).parts)
-    )
-
-
-def _name_in(folder: Path, file: Path) -> str:
-    """Name a submission: the student's folder for a notebook in one, else the path below the folder given."""
-    parts = file.relative_to(folder).parts
-    if file.suffix == ".ipynb" and len(parts) == 2 and parts[0] in lessons():
-        return folder.resolve().name  # submitted/<student> was given
-    return parts[0] if file.suffix == ".ipynb" and len(parts) > 1 else "/".join(parts)
-
-
-def _with_unique_names(sources: list[Source]) -> list[Source]:
-    """Where two submissions would share a name, both go by their paths."""
-    names = [source.name for source in sources]
-    return [s if names.count(s.name) == 1 else Source(s.path.as_posix(), s.path) for s in sources]
+def _bytes(path: Path) -> bytes:
+    """Read a plain file, whatever stands in its place: a link, a pipe, a folder, a device."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise Unreadable("It is a link or something else that is no plain file.")
+        with open(os.open(path, flags), "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise Unreadable(f"It cannot be read: {error.strerror}.") from None
+    if len(data) > MAX_BYTES:
+        raise Unreadable(f"It is larger than {MAX_BYTES >> 20} MiB.")
+    return data
 
 
 def _text(path: Path) -> str:
+    data = _bytes(path)
     try:
-        information = path.lstat()
-        if not stat.S_ISREG(information.st_mode):
-            raise Unreadable("It is a link or something else that is no plain file.")
-        if information.st_size > MAX_BYTES:
-            raise Unreadable(f"It is larger than {MAX_BYTES >> 20} MiB.")
-        return path.read_text(encoding="utf-8-sig")
+        return data.decode("utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig")
     except UnicodeDecodeError:
         raise Unreadable("It is no text in UTF-8.") from None
-    except OSError as error:
-        raise Unreadable(f"It cannot be read: {error.strerror}.") from None
-
-
-def _code_cells(text: str) -> list[Any]:
-    """Parse a notebook of any format version and return its code cells."""
-    try:
-        if not isinstance(json.loads(text), dict):
-            raise ValueError
-        logging.getLogger("traitlets").disabled = True  # a notebook that breaks the schema is read all the same
-        notebook = nbformat.reads(text, as_version=4)
-        return [cell for cell in notebook.cells if cell.cell_type == "code" and isinstance(cell.source, str)]
-    except Exception:
-        raise Unreadable("It is no notebook: its content is not in the notebook format.") from None
-    finally:
-        logging.getLogger("traitlets").disabled = False
-
-
-def _lesson_of(cells: list[Any]) -> str | None:
-    """Find the lesson that most of the tasks in the cells belong to."""
-    found = [task.lesson for task in TASKS.values() if any(defines(cell.source, task.function) for cell in cells)]
-    return max(sorted(set(found)), key=found.count) if found else None
-
-
-def _piece(cell: Any, known: dict[str, tuple[str, str]]) -> Piece | None:
-    """Turn a cell into what will be run: the learner's source, the original of a given cell, or nothing."""
-    identity = str(cell.get("id", ""))
-    role, original = known.get(identity, ("", ""))
-    if role in SKIPPED_ROLES:
-        return None
-    return Piece(original if role in GIVEN_ROLES else cell.source, f"cell {identity or 'without id'}")

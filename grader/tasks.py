@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from grader.afresh import Forgetful, shown_afresh
 from grader.child.calling import Caller, LocalCaller
 from grader.judges import (
     Bad,
@@ -83,12 +84,20 @@ class Task:
         """Check a function, in this process or behind a proxy, and report on every property."""
         caller = function if hasattr(function, "outcomes") else LocalCaller(function)
         arguments = tuple(inspect.signature(self.reference).parameters)
-        session = Session(caller, self.reference, arguments, np.random.default_rng())
+
+        def new_session() -> Session:
+            return Session(caller, self.reference, arguments, np.random.default_rng())
+
+        session = new_session()
         try:
             results = tuple(self._results(session))
         except NotStarted:
+            if isinstance(caller, Forgetful):
+                caller.saw_hidden()
             return self.failed(MISSING, f"TODO {self.id} is not started: {self.todo}")
         status = _status(results, session)
+        if isinstance(caller, Forgetful):
+            results = shown_afresh([p.judge for p in self.live_properties], results, caller, new_session)
         return Report(self.id, self.function, status, results, self.reference_source if status == PASS else "")
 
     def failed(self, status: str, why: str) -> Report:
@@ -174,7 +183,8 @@ def manners(
             "input_unchanged",
             "The arguments are left as they were.",
             1,
-            "Write row + bias into a new array; `row += bias` writes into the caller's.",
+            "Make a new array (row + bias, row.copy()) and change that; `row += bias` and `row[x] = 0` write into the "
+            "caller's.",
             Unchanged(examples),
             after_values=True,
         ),

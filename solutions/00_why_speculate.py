@@ -19,7 +19,7 @@
 # |---|---|
 # | **You build** | the expected length of a round, the speed-up, and the decision to accept, tune or reject a draft |
 # | **Difficulty** | ●○○○ — three tasks of two to ten lines |
-# | **Time** | about 20 minutes |
+# | **Time** | about 25 minutes |
 # | **You need** | Python and a little NumPy; this is the first lesson |
 #
 # Run the cells from top to bottom (Shift+Enter). Each task has a cell with a `TODO` and, below it, a cell that
@@ -64,7 +64,7 @@ for rows in (1, 4, 16, 64):
 #
 # There are **three levers**, and each later lesson pulls one of them: draft faster (a parallel drafter needs one forward for the
 # whole block), draft better (so that τ grows), and verify smarter (so that no time goes into tokens that die). Four ways to four
-# tokens, with made-up times:
+# tokens, with made-up times (a narrow blue box is one forward of the drafter):
 
 # %% role="show"
 from dspark_mini import viz
@@ -86,7 +86,7 @@ viz.time_line(decoders, tokens=dict.fromkeys(decoders, 4))
 # ## Task 0.1 · How many tokens does a round yield?
 #
 # The drafter says for each token k how likely it is to be accepted, *given that all before it were*: the
-# **confidence** c_k. Token 2 only matters if token 1 was accepted, so its chance is c₁ · c₂, that of token 3 is c₁ · c₂ · c₃.
+# **confidence** cₖ. Token 2 only matters if token 1 was accepted, so its chance is c₁ · c₂, that of token 3 is c₁ · c₂ · c₃.
 # The expected number of tokens adds these chances up, and the target's own token comes in any case:
 #
 # $$\tau(\ell) = 1 + c_1 + c_1 c_2 + \dots + c_1 c_2 \cdots c_\ell .$$
@@ -219,8 +219,8 @@ viz.speedup_map({"autoregressive: 7 forwards": speedups(7), "parallel: 1 forward
 #
 # ## Task 0.3 · Accept, tune or reject
 #
-# An engine has to decide every now and then whether drafting pays *here*: for this text, at this load. The last word belongs to measured
-# times, and it comes with its evidence, the **gain** of every verify length ℓ = 0 … γ, which is the speed-up minus 1:
+# An engine has to decide every now and then whether drafting pays *here*: for this text, at this load. It decides by measured
+# times, and shows its evidence with the decision: the **gain** of every verify length ℓ = 0 … γ, which is the speed-up minus 1.
 #
 # * **accept**: the current ℓ (at least 1) gains at least `min_gain`. Keep it, even if another would gain more.
 # * **tune**: it does not, but the ℓ ≥ 1 of the highest gain does. Go there; of equal gains take the smallest ℓ.
@@ -231,7 +231,7 @@ viz.speedup_map({"autoregressive: 7 forwards": speedups(7), "parallel: 1 forward
 #
 # By hand: confidences [.5, .5], so τ = 1, 1.5, 1.75; draft .25, verify times [.75, .75, 1], target 1. The rounds take 1, 1 and
 # 1.25, and the gains are 0, .5 and .4. With ℓ = 2 and `min_gain` 0: accept, .4. With `min_gain` .45: tune to ℓ = 1, .5.
-# With a correction of 1 the rounds take 2, 2, 2.25, no gain is above 0: reject.
+# With a correction of 1 the rounds take 2, 2, 2.25, and the gains are −.5, −.25 and −.22: reject.
 
 # %% task="0.3"
 def net_benefit(

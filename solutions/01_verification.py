@@ -19,7 +19,7 @@
 # |---|---|
 # | **You build** | the greedy and the lossless sampling verifier, the mask of the verification forward, the cut at stop tokens and caps |
 # | **Difficulty** | ●●○○ — six tasks of one to ten lines |
-# | **Time** | about 30 minutes |
+# | **Time** | about 45 minutes |
 # | **You need** | Python, NumPy indexing, and what a probability distribution is; no earlier lesson has to be solved |
 #
 # Run the cells from top to bottom (Shift+Enter). Each task has a cell with a `TODO` and, below it, a cell that
@@ -53,7 +53,8 @@ from grader import check
 # ## A rule that looks right and is not
 #
 # Take one position and three tokens. A natural rule: accept the draft x with probability min(1, p(x)/q(x)), and if it is
-# rejected, ask the target, that is, draw from p. No sampling is needed to judge it. We can add up every case:
+# rejected, ask the target, that is, draw from p. No sampling is needed to judge it. We can add up every case (bars: what is
+# emitted; grey marks: what the target says):
 
 # %% role="show"
 from dspark_mini import viz
@@ -81,8 +82,8 @@ viz.emitted_laws(p, {"the target alone": p, "accept by p/q, else draw from p": n
 # differences, is 0.10: a tenth of the probability lies on the wrong tokens. A single text does not
 # show it. This lesson finds the rule whose total variation is 0, and proves it in the same way.
 #
-# The correction is also **causal**: what happens to draft k depends on the drafts before it and on chance, never on what comes
-# later. Behind the first rejected draft nothing counts any more, because every later row was computed on top of a token
+# The rule is also **causal**: what happens to a draft depends on itself, on the drafts before it and on chance, never on what
+# comes later. Behind the first rejected draft nothing counts any more, because every later row was computed on top of a token
 # that is not in the text.
 
 # %% [markdown]
@@ -99,8 +100,9 @@ viz.emitted_laws(p, {"the target alone": p, "accept by p/q, else draw from p": n
 # stop. One draft is accepted, the tokens are `[1, 1]`, and row 2 is not looked at, for it follows the wrong token 0.
 #
 # A round emits at least one token and at most γ + 1. The first lines are given: they turn lists into arrays and check shapes
-# and ids. Call `check_best(row[best], (k, row), name="target_logits")` for every row that you look at: NaN and +∞ win every
-# argmax, so the winner shows whether a row was legal (−∞ is; it masks a token).
+# and ids. For every row that you look at, with its number `k` and its argmax `best`, call
+# `check_best(row[best], (k, row), name="target_logits")`: NaN and +∞ win every argmax, so the winner shows whether the row was
+# legal (−∞ is; it masks a token).
 
 # %% task="1.1"
 def verify_greedy(draft_tokens: ArrayLike, target_logits: ArrayLike) -> dict[str, Any]:
@@ -264,6 +266,9 @@ def residual_distribution(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
 # %% check="1.3"
 check("1.3", residual_distribution)
 
+# %% [markdown]
+# **Your residual, drawn.** What was rejected comes back as the orange parts, and every bar now reaches its mark.
+
 # %% role="picture"
 chances = [acceptance_probability(p, q, token) for token in range(3)]
 viz.accepted_mass(p, q, chances, residual_distribution(p, q))
@@ -297,7 +302,7 @@ for label, (law, accepted) in rules.items():
 
 # %% [markdown]
 # * **p/q, then p** is the naive rule: 0.10.
-# * **Argmax draft, softmax q**: the drafter takes its best token, but the ratio uses the softmax row. That q is not what x was drawn from:
+# * **Argmax draft, softmax q**: the drafter takes its best token, but the ratio uses its softmax, q, which is not what x was drawn from:
 #   2/15 = 0.1333. With the **one-hot q** the same drafter is lossless; it accepts with probability p(x).
 # * **p(draft) ≥ p(sample)**: draw a sample from the target, keep the draft if the target finds it at least as likely. It favours what is
 #   likely: 0.10.
@@ -315,8 +320,8 @@ for label, (law, accepted) in rules.items():
 # 3. If all γ are accepted (or none was drafted), draw the bonus from the last target row.
 #
 # By hand: drafts `[1]`, draft row (.5, .5), target rows (.75, .25) and (0, 1). With probability .25/.5 = ½ the draft is accepted, and the
-# bonus row gives 1: accepted 1, tokens `[1, 1]`. Otherwise the residual (1, 0) gives 0: accepted 0, tokens `[0]`. And p(1) = ¼? This
-# drafter drafts 1 in half of the rounds and half of these drafts survive: ¼, as it should be.
+# bonus row gives 1: accepted 1, tokens `[1, 1]`. Otherwise the residual (1, 0) gives 0: accepted 0, tokens `[0]`. Does token 1 come
+# with p(1) = ¼? It is drafted in half of the rounds, half of these drafts survive, and no other round begins with a 1: ¼.
 #
 # You may call `acceptance_probability` and `residual_distribution`, once they are solved. `rng.choice(V, p=row)` draws a token, but
 # insists that the row sums to 1 to about eight digits, while six are legal here: pass `row / row.sum()`. A draft with q = 0 is refused by the given lines,
@@ -397,7 +402,7 @@ viz.emitted_laws(p, laws, tolerance=0.03)
 # after x₀ … xₖ. What a row may look at is set by the **mask**:
 #
 # * a context token sees the context up to and with itself (the anchor x₀ is the last context token);
-# * draft k sees the whole context, the drafts before it, **and itself**: its row predicts what follows xₖ, so xₖ must be read;
+# * draft xₖ sees the whole context, the drafts before it, **and itself**: its row predicts what follows xₖ, so xₖ must be read;
 # * nobody sees a draft that comes later.
 #
 # By hand, one context token and two drafts: `[[1, 0, 0], [1, 1, 0], [1, 1, 1]]`, as booleans; True means *may attend*.
@@ -434,6 +439,9 @@ def verification_mask(context_length: int, draft_length: int) -> NDArray[np.bool
 
 # %% check="1.5"
 check("1.5", verification_mask)
+
+# %% [markdown]
+# **Your mask, drawn.** A row looks, a column is looked at. On the right, what the output of the row is for.
 
 # %% role="picture"
 viz.verification_picture(verification_mask(5, 4), context_length=5)

@@ -19,7 +19,7 @@
 # |---|---|
 # | **You build** | the low-rank bias, the sampled chain with its rows, one step of the RNN head, the two input layouts |
 # | **Difficulty** | ●●○○ — four tasks of one to eleven lines |
-# | **Time** | about 25 minutes |
+# | **Time** | about 40 minutes |
 # | **You need** | NumPy products and softmax; lesson 02 helps, but need not be solved |
 #
 # Run the cells from top to bottom (Shift+Enter). Each task has a cell with a `TODO` and, below it, a cell that
@@ -40,8 +40,8 @@ from grader import check
 # %% [markdown]
 # ## A block as a chain
 #
-# One forward of the drafter gives base logits U₁ … Uᵧ for the whole block. Drawn independently they mix modes: “of course”
-# and “no problem” become “of problem”. DSpark keeps the one forward and turns the block into a **chain**:
+# One forward of the drafter gives base logits U₁ … Uᵧ for the whole block. Drawn independently they mix **modes**, answers that
+# are good as a whole: “of course” and “no problem” become “of problem”. DSpark keeps the one forward and turns the block into a **chain**:
 #
 # $$P(x_1,\dots,x_\gamma \mid x_0) = \prod_{k=1}^{\gamma} p_k(x_k \mid x_0, x_{<k}), \qquad
 # p_k = \operatorname{softmax}(U_k + B_k).$$
@@ -139,7 +139,8 @@ viz.bias_tables(tables, before=words, after=words)
 #
 # $$B_k = \bigl(\sigma(G\,[h_k; W_1[x_{k-1}]]) \odot W_1[x_{k-1}]\bigr)\, W_2.$$
 #
-# This one is shown, not asked. The row of “of” has two numbers; the first favours “course”, the second “the”. In one context
+# Here σ(x) = 1/(1 + e⁻ˣ) lies between 0 and 1, ⊙ multiplies entry by entry, and [h; w] is one vector, w behind h. This one is
+# shown, not asked. The row of “of” has two numbers; the first favours “course”, the second “the”. In one context
 # the gate lets the first through, in another one the second. A Markov head favours both, always.
 
 # %% role="show"
@@ -166,7 +167,8 @@ print("Markov, in either:     course {:.2f}, the {:.2f}".format(*(of_row @ to_wo
 #
 # and the token drawn is the next previous. The function returns the tokens **and the rows qₖ they were drawn from**, because
 # the target accepts token x with probability min(1, p(x)/q(x)) (lesson 01), and that is lossless if q is the very row that x was
-# drawn from. At T = 0 each position takes its best token (the lowest id of equals). It was certain, so its row is **one-hot**.
+# drawn from. At T = 0 each position takes its best token (the lowest id of equals). It was certain, so its row is **one-hot**:
+# `np.zeros` with a single 1 (`np.eye(V)` would make V² numbers for it).
 #
 # By hand, with U = [[0, 0], [0, 0]], anchor 0, W₁ = [[ln 4], [−ln 4]], W₂ = [[1, 0]], T = 1: behind token 0 the sums are [ln 4, 0], so
 # the row is [4/5, 1/5]; behind token 1 they are [−ln 4, 0], the row is [1/5, 4/5]. The block 0, 1 comes with probability 4/5 · 1/5.
@@ -259,8 +261,8 @@ viz.block_shares(shares, [f"{pair[i]} {pair[j]}" for i, j in blocks], title=f"{d
 #
 # Say the target wants p = (.5, .3, .2), and one token is drafted. It is accepted with probability min(1, p/q), and a rejection is
 # replaced by a draw from the residual norm(max(p − q, 0)). What comes out can be computed exactly: draft × acceptance, plus the
-# share of rejections × residual. The next cell does so with the rows that **your** function returns at three temperatures, once
-# with the row of the draw in the ratio, once with the row of another temperature.
+# share of rejections × residual. The next cell does so with the rows that **your** function returns at three temperatures:
+# three times with the row of the draw in the ratio, then twice with the row of another temperature.
 
 # %% role="picture"
 target = np.array([0.5, 0.3, 0.2])
@@ -364,8 +366,8 @@ check("3.3", rnn_head_step)
 vectors = {"of": np.array([1.0, 0.0]), "no": np.array([0.0, 1.0]), ",": np.zeros(2)}  # W₁, r = 2
 no_gate, eye = np.zeros((2, 2)), 3.0 * np.eye(2)
 from_state = np.hstack([no_gate, no_gate, eye])                  # the output reads the state
-from_token = np.hstack([np.full((2, 2), -12.0), eye, eye])       # a token shuts the gate: it is written
-from_hidden = np.array([[6.0, 6.0, 0.0, 0.0, 0.0, 0.0]])         # h is 1: else the gate is open
+from_token = np.hstack([np.full((2, 2), -12.0), eye, eye])       # a word shuts the gate and is written
+from_hidden = np.array([[6.0, 6.0, 0.0, 0.0, 0.0, 0.0]])         # h is always 1 and opens the gate
 w_joint = np.vstack([from_state, from_token, from_hidden])       # (2r + d, 3r) = (5, 6)
 to_words = np.array([[4.0, 0.0], [0.0, 4.0]])                    # W₂: columns "course" and "problem"
 prefixes = [["of"], ["no"], ["of", ","], ["no", ","], ["of", ",", ","], ["no", ",", ","]]
@@ -435,6 +437,9 @@ def draft_inputs(
 # %% check="3.4"
 check("3.4", draft_inputs)
 
+# %% [markdown]
+# **Your layouts, drawn.** Above each prediction stands the row that it is read from.
+
 # %% role="picture"
 viz.block_layouts({"DFlash": draft_inputs(7, 99, 4, "dflash"), "DSpark": draft_inputs(7, 99, 4, "dspark")})
 
@@ -489,7 +494,7 @@ for trained_for in ("dflash", "dspark"):
 #   modes apart that independent positions mix. The rows must come with the tokens; another row in the ratio shifts the output.
 # * **What the papers report.** The DSpark paper uses r = 256, and its sequential head adds 0.2–1.3 % to the latency of a round (draft
 #   lengths 4–16, batch 128). A DSpark drafter of two layers beats a DFlash drafter of five, and the gain over DFlash grows with the
-#   block: +30, +26 and +22 % at γ = 15 (DSpark, arXiv 2607.05147).
+#   block, to +22 to +30 % at γ = 15 (DSpark, arXiv 2607.05147).
 # * **What production engines got wrong here: layouts.** A healthy drafter of the DFlash layout was served as a DSpark one, with about
 #   0.9 % acceptance and no warning ([vLLM issue 56792](https://github.com/vllm-project/vllm/issues/56792)). The other way round, a
 #   drafter whose anchor predicts was read from the first mask on: accepted length 1.06, where its card reports 2.76

@@ -19,7 +19,7 @@
 # |---|---|
 # | **You build** | the label of the confidence head, prefix survival, the calibration error, sequential temperature scaling |
 # | **Difficulty** | ●●○○ — four tasks of one to ten lines |
-# | **Time** | about 30 minutes |
+# | **Time** | about 55 minutes |
 # | **You need** | Python, NumPy sums along an axis; no earlier lesson has to be solved |
 #
 # Run the cells from top to bottom (Shift+Enter). Each task has a cell with a `TODO` and, below it, a cell that
@@ -40,9 +40,9 @@ from grader import check
 # ## Why must a confidence be true?
 #
 # Every draft token that the target looks at costs time, accepted or not. DSpark's drafter therefore returns one more
-# number for each position: the **confidence** c_k, the chance that token x_k is accepted, *given* that all tokens before it
-# were. It is a linear layer and a σ, on what is known before x_k is drawn:
-# $c_k = \sigma(w^\top [h_k; W_1[x_{k-1}]])$.
+# number for each position: the **confidence** $c_k$, the chance that token $x_k$ is accepted, *given* that all tokens before it
+# were. It is a linear layer and a sigmoid σ, on what is known before $x_k$ is drawn: $c_k = \sigma(w^\top [h_k; W_1[x_{k-1}]])$,
+# where $h_k$ is the drafter's hidden state at position k and $W_1[x_{k-1}]$ the embedding of the token before (lesson 03).
 #
 # A confidence accepts nothing. It decides how much is sent to the target, and that decision weighs a chance against a
 # cost. So it is not enough that a higher number means a better token: .9 must mean nine out of ten. Small errors grow
@@ -89,8 +89,8 @@ print(f"1,000 random pairs: largest difference {np.abs(accepted_share - overlap)
 # result has γ numbers. The checks at the top are given; they leave two arrays, `draft` and `target`.
 #
 # By hand: q = (.2, .2, .6) and p = (.5, .3, .2) differ by .3, .1 and .4, together .8. Half of it is .4, so the label
-# is .6. Rounding can push the distance of two rows without a common token a little past 1; the
-# reference caps it there, so that the label stays a chance.
+# is .6. For rows without a common token, half the distance is 1, and rounding can push it a little past that; the
+# reference caps it at 1, so that the label stays a chance.
 
 # %% task="4.1"
 def acceptance_target(q: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:
@@ -141,9 +141,9 @@ viz.overlap_picture(draft_rows, target_rows, acceptance_target(draft_rows, targe
 # ## Task 4.2 · How far does a prefix survive?
 #
 # A token behind a rejected one is thrown away, however good it is. The chance that the first j tokens *all* survive is
-# the product of conditional chances, a_j = c_1 · c_2 · … · c_j. This **prefix survival** never rises along the block, even
+# the product of conditional chances, $a_j = c_1 c_2 \cdots c_j$. This **prefix survival** never rises along the block, even
 # where the confidence does. The accepted drafts of a round are as many as its surviving prefixes, so their expected number
-# is a_1 + … + a_γ.
+# is $a_1 + \dots + a_\gamma$.
 #
 # A server has many blocks at once, so the function takes (γ,) and (…, γ) alike: the block runs along the **last** axis.
 # By hand: [.5, .5, 1, .5] gives [.5, .25, .25, .125]. No confidences give an empty array.
@@ -183,8 +183,8 @@ viz.survival_bars(confidences, prefix_survival(confidences), "Confident tokens, 
 # %% [markdown]
 # ## Why may the gate not look at the token?
 #
-# c_k sees x_{k−1} and never x_k. It would be easy to let it see more: the drafted token is there, and its own q(x_k) says a
-# lot about its fate. But then the *gate* selects tokens, and the accept-or-resample rule is lossless only if what it gets
+# $c_k$ sees $x_{k-1}$ and never $x_k$. It would be easy to let it see more: the drafted token is there, and its own
+# $q(x_k)$ says a lot about its fate. But then the *gate* selects tokens, and the accept-or-resample rule is lossless only if what it gets
 # was drawn from q.
 #
 # One position is enough to see it, by enumeration. A draft x comes from q. With chance gate[x] it is sent to the target:
@@ -210,10 +210,10 @@ for name, gate in gates.items():
 
 # %% [markdown]
 # A gate that does not know x may send as many drafts as it likes, and what it knows of the tokens before x only sets how
-# many: what is emitted is p = (.5, .3, .2), exactly. The gate that looks at x holds back the very token that would have been rejected, and so bends the output by .08. Its
-# acceptance rate is perfect, and its text is wrong.
+# many: what is emitted is p = (.5, .3, .2), exactly. The gate that looks at x holds back the very token that is often
+# rejected, and so bends the output by .08. Its acceptance rate is perfect, and its text is wrong.
 #
-# The same trap has a second door: c_{k+1} is computed from x_k. So whether x_k is sent may not depend on c_{k+1} either.
+# The same trap has a second door: $c_{k+1}$ is computed from $x_k$. So whether $x_k$ is sent may not depend on $c_{k+1}$ either.
 # Read the confidences from the left and stop; lesson 05 enumerates what happens otherwise.
 #
 # ## A head to put to the test
@@ -222,11 +222,12 @@ for name, gate in gates.items():
 # logits were right there. Now it serves chat, where it is too sure of itself: at position k its logit is the true one times
 # 1.5 + 0.3·(k − 1). We keep 2,000 rounds for fitting and 2,000 fresh ones for judging.
 
-# %% role="show"
+# %% role="setup"
 def sigmoid(x):
     return 0.5 + 0.5 * np.tanh(0.5 * x)            # the same as 1 / (1 + e^−x), without overflow
 
 
+# %% role="show"
 rng = np.random.default_rng(4)
 rounds, block_size = 2000, 7
 too_sure = 1.5 + 0.3 * np.arange(block_size)       # the stated shift, by position
@@ -256,7 +257,7 @@ print("what happened       ", *(f"{a:5.2f}" for a in accepted.mean(axis=0)))
 # two bins, predicted [.25, .75, .75, .75] and observed [0, 1, 1, 0]: the first bin has a quarter of the samples and a gap
 # of .25; the second has three quarters and a gap of .75 − 2/3 = 1/12. Together 1/16 + 1/16 = .125.
 #
-# A loop over bins will do. There is also a short way: share × gap is |Σ predicted − Σ observed| of the bin, divided by N, and
+# A loop over bins will do, if it skips the empty ones. There is also a short way: share × gap is |Σ predicted − Σ observed| of the bin, divided by N, and
 # `np.bincount(bins, weights=…)` adds up by bin. The checks leave `values`, `outcomes` and `n_bins`.
 
 # %% task="4.3"
@@ -310,21 +311,23 @@ viz.reliability_diagram(samples, errors)
 # %% [markdown]
 # ## Task 4.4 · Sequential temperature scaling
 #
-# One number a position repairs a head that is too sure: divide its logit by a **temperature** T_k > 1 (or < 1 where it is
+# One number a position repairs a head that is too sure: divide its logit by a **temperature** $T_k > 1$ (or < 1 where it is
 # too timid). What must be true is the survival of the *prefix*, and that depends on all the temperatures up to k. So DSpark
 # fits them **from left to right**: for k = 1..γ, try every T of a grid, and take the one with the least ECE (10 bins) of
 #
 # $$\prod_{i \le k} \sigma\!\left(\frac{\text{logit}_i}{T_i}\right) \quad\text{against “the prefix of length } k \text{ was accepted”},$$
 #
-# with the earlier T_i as they were fitted. Of equal errors the T closest to 1 wins (by |T − 1|), then the smaller one.
+# with the earlier $T_i$ as they were fitted. Of equal errors the T closest to 1 wins (by |T − 1|), then the smaller one.
 #
 # By hand: four rounds, all with logits (ln 9, ln 2), grid [1, 2]. Position 1 was accepted in 3 of 4 rounds. T = 1 promises
 # σ(ln 9) = .9; T = 2 promises σ(ln 3) = .75, which is right, so T₁ = 2. Position 2 was reached *and* accepted in 2 of 4. Now T = 1
 # promises .75 · σ(ln 2) = .75 · 2/3 = .5, which is right, so T₂ = 1. (Had you left position 1 raw, .9 · 2/3 = .6 would have
 # misled you to T₂ = 2.)
 #
-# You may call your `expected_calibration_error`, or repeat what it does. The checks leave `logits` and `labels`, both (N, γ), and `temperatures`.
-# For the ties: sort the grid by (|T − 1|, T) first, then the first of the least errors is the right one.
+# You may call `sigmoid` from above and your `expected_calibration_error`, or repeat what it does. Mind the time: it is
+# measured once for every position and temperature, up to 64 · 50 times, and the largest case has 2 s. A loop over the
+# bins only just fits into that; `np.bincount` does easily. The checks leave `logits` and `labels`, both (N, γ), and
+# `temperatures`. For the ties: sort the grid by (|T − 1|, T) first, then the first of the least errors is the right one.
 
 # %% task="4.4"
 def fit_sequential_temperatures(
@@ -409,7 +412,7 @@ viz.reliability_diagram(samples)
 #
 # It changes decisions. Let a round cost 0.2 for the draft and 1 + 0.15·ℓ for verifying ℓ tokens, in units of one plain target
 # step. One verify length is to be set for this traffic, from the mean survival of earlier rounds (so it looks at no token of
-# the round it is used in): the speed-up of ℓ is (1 + a_1 + … + a_ℓ) / (1.2 + 0.15·ℓ). The raw head and the calibrated
+# the round it is used in): the speed-up of ℓ is $(1 + a_1 + \dots + a_\ell) / (1.2 + 0.15\,\ell)$. The raw head and the calibrated
 # one choose, and the fresh rounds say who was right.
 
 # %% role="picture"
@@ -437,7 +440,7 @@ viz.speed_by_length(curves, title="The raw head chooses too long a block")
 #
 # With a true confidence, a threshold is a dial. Below, a round verifies all tokens up to the first whose confidence is
 # *below* the threshold (lesson 02's rule, without its least length of one: a round may send nothing). The rule reads from
-# the left, and c_k does not know x_k, so the output stays exactly the target's.
+# the left, and $c_k$ does not know $x_k$, so the output stays exactly the target's.
 
 # %% role="picture"
 temperatures = fit_sequential_temperatures(fit_logits, fit_accepted, grid=np.arange(2, 41) / 8)
@@ -452,7 +455,7 @@ viz.threshold_sweep(thresholds, kept, lost)
 # %% [markdown]
 # At threshold 0 the whole block is verified, and more than half of it is thrown away. Raising the threshold first removes
 # rejected tokens and hardly any accepted ones; towards 1 it removes good ones too, and the acceptance rate looks splendid
-# while almost nothing is drafted any more. Where to stop is a question of cost: on an idle machine a rejected token
+# while almost nothing is verified any more. Where to stop is a question of cost: on an idle machine a rejected token
 # is almost free, on a full one it is not.
 #
 # ## Looking back

@@ -20,7 +20,7 @@
 # |---|---|
 # | **You build** | the prefix scheduler of DSpark (Algorithm 1), the allocation of a fixed budget, the budget from two rounds ago |
 # | **Difficulty** | ●●●○ — three tasks of six to thirteen lines |
-# | **Time** | about 30 minutes |
+# | **Time** | about 55 minutes |
 # | **You need** | Python, NumPy sorting and running sums; no earlier lesson has to be solved |
 #
 # Run the cells from top to bottom (Shift+Enter). Each task has a cell with a `TODO` and, below it, a cell that
@@ -77,8 +77,8 @@ viz.lines(panels, x=shown, x_name="B, tokens in one forward", log_x=True)
 # ## Task 5.1 · Algorithm 1: admit while Θ rises
 #
 # Put all draft tokens of all requests into one line, the highest survival first. Start with none, so with B = R and
-# τ = R. Admit them one by one, and **stop at the first token that does not raise Θ**. Survivals fall along a request, so what
-# is admitted of a request is always a prefix of its draft.
+# τ = R. Admit them one by one, and **stop at the first token that does not raise Θ**. Survivals never rise along a request,
+# and equal ones stay in order, so what is admitted of a request is always a prefix of its draft.
 #
 # By hand: c = [[.5, .5], [.75]] and SPS = [–, 9, 8, 7, 6, 5]. Survivals: .5 and .25 for request 0, .75 for request 1.
 #
@@ -168,7 +168,8 @@ viz.verify_schedule(confidences, {
 #
 # **From one user to 256.** The next cell is a whole simulated engine. In every round each of R requests drafts seven tokens,
 # easy requests with high confidences and hard ones with low; a policy chooses the verify lengths; a token is accepted with the
-# probability that its confidence states; and the clock advances by one step of the table. Drafting takes 1 ms more.
+# probability that its confidence states; and the clock advances by one step of the table. Drafting takes 1 ms more (not
+# charged in a round that verifies no draft).
 
 # %% role="show"
 def simulate(policy, requests, sps, rounds=40, seed=5):
@@ -278,10 +279,10 @@ law = emitted(lambda rows: schedule_prefixes(rows, two_token_table))
 print("with your early stop      ", law)
 
 # %% [markdown]
-# The same holds for a batch. Tokens are looked at in the order of survival, and when a token's turn comes, all that has been
-# looked at, its own survival included, was fixed *before* that token was drawn. Two requests with c₁ = .8 and .5: the
-# second one's token is verified only if the first one drafted B, and still both say AA, AB, BA, BB with the probabilities
-# .49, .21, .21, .09, as two independent targets do:
+# The same holds for a batch. Tokens are looked at in the order of survival. When a token's turn comes, all that has been
+# looked at of its own request, its own survival included, was fixed *before* that token was drawn; the other requests know
+# nothing of it. Two requests with c₁ = .8 and .5: the second one's token is verified only if the first one drafted B, and
+# still both say AA, AB, BA, BB with the probabilities .49, .21, .21, .09, as two independent targets do:
 
 # %% role="picture"
 def decide(rows):

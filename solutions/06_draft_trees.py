@@ -19,7 +19,7 @@
 # |---|---|
 # | **You build** | a draft tree with the Markov bias in it, its attention mask, the greedy walk, and lossless sampling over a tree |
 # | **Difficulty** | ●●●○ — four tasks of five to sixteen lines |
-# | **Time** | about 30 minutes |
+# | **Time** | about 75 minutes |
 # | **You need** | softmax, `argmax`, a heap (`heapq`); the ideas of lessons 01 and 02, but none of their solutions |
 #
 # Run the cells from top to bottom (Shift+Enter). Each task has a cell with a `TODO` and, below it, a cell that
@@ -141,8 +141,8 @@ def build_conditional_tree(
         log-softmax values along the path. Children of probability 0 are left out.
 
     Raises:
-        ValueError: block_logits or a bias row in use as in task 2.2, a width below 1, or a negative
-            max_nodes.
+        ValueError: ragged or no block_logits, NaN, +inf or only −inf in one of its rows or in a bias
+            row in use, such a row of another length than V, a width below 1, or a negative max_nodes.
 
     Example:
         U = [[log 6, log 4], [0, 0]], anchor 9, B = {0: [log 3, 0]}, width 2, max_nodes 3
@@ -346,7 +346,8 @@ def verify_tree_greedy(
 check("6.3", verify_tree_greedy)
 
 # %% [markdown]
-# **Your walk.** The target says “no worries.” The chain “of course.” would have earned one token, the correction “no”.
+# **Your walk.** The target says “no worries.” and would begin the next sentence with “of”: that is the bonus token. The
+# chain “of course.” would have earned one token, the correction “no”.
 
 # %% role="picture"
 says = [2, 1, 5, 4, 0, 5, 0, 5, 0]  # behind the context: “no”; behind node 2, “no”: “worries”; …
@@ -396,7 +397,7 @@ print(f"emitted under a threshold: {emits}, wanted: {p}, off by {np.abs(emits - 
 # max(p − q, 0) = (0, .1, .4), so p = (0, .2, .8), and q = (0, .75, .25). Child 1 is accepted with .2 / .75 = 4/15. Otherwise
 # max(p − q, 0) = (0, 0, .55), and token 2 is drawn for sure.
 #
-# As in task 6.3, one pass over the nodes is enough. Row `[0]` of `draft_probs` and `target_probs` belongs to the root, row
+# Parents stand before their children, so one pass over the nodes is enough, as in task 6.3. Row `[0]` of `draft_probs` and `target_probs` belongs to the root, row
 # `[i + 1]` to node i. All chance comes from `rng`: `rng.random()` is a uniform number, `rng.choice(V, p=p)` draws a token.
 # Change copies, never the caller's rows. Beware of two divisions by 0: there may be no residual if p and q are equal (then p
 # stays), and nothing is left of a q that was sure of x (then no other child can follow).

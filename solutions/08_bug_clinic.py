@@ -19,7 +19,7 @@
 # |---|---|
 # | **You build** | sixteen repairs: each function below has one bug of a kind that was really shipped |
 # | **Difficulty** | ●●●○○ — one to five lines each; finding the input is the work |
-# | **Time** | about 75 minutes; the five parts stand alone, so take one at a sitting |
+# | **Time** | about 120 minutes; the five parts stand alone, so take one at a sitting |
 # | **You need** | the words of the earlier lessons (anchor, block, p and q, prefix), but none of them solved |
 #
 # Here no cell says `NotImplementedError`. Every function runs, and nothing crashes: that is why such bugs are
@@ -76,8 +76,8 @@ viz.bug_map({
 # positions. When a block is drafted in earnest, only the features **before** its anchor exist. So that is all it may
 # see.
 #
-# By hand: anchors 0 and 2 with γ = 2. Block 0 brings positions 0 and 1, block 1 brings 2 and 3. Block 0 may see
-# nothing, block 1 may see positions 0 and 1: the rows `[0, 0, 0, 0]` and `[1, 1, 0, 0]`.
+# By hand: anchors 0 and 2 with γ = 2. The first block brings positions 0 and 1, the second 2 and 3. The first may see
+# nothing, the second may see positions 0 and 1: the rows `[0, 0, 0, 0]` and `[1, 1, 0, 0]`.
 
 # %% bug="8.1"
 def visible_features(anchor_positions: ArrayLike, block_length: int) -> NDArray[np.bool_]:
@@ -112,14 +112,14 @@ def visible_features(anchor_positions: ArrayLike, block_length: int) -> NDArray[
 
 # %% [markdown]
 # **Find the input.** With anchors 0 and 3 the mask is right. Where would a block have to begin, so that it sees its own
-# future? The second line below says at which position the feature of each column was read.
+# future? The numbers below the columns say at which position each feature was read.
 
 # %% role="picture"
 anchors, block_length = [0, 3], 3                    # change these
 mask = visible_features(anchors, block_length)
+read_at = [a + k for a in anchors for k in range(block_length)]
 print("anchors:", anchors)
-print("positions of the features:", [a + k for a in anchors for k in range(block_length)])
-viz.mask_picture(mask, context_length=mask.shape[1], title="which features each block may see")
+viz.mask_picture(mask, mask.shape[1], block_length=1, positions=read_at, title="which features each block may see")
 
 # %% check="8.1"
 check("8.1", visible_features)
@@ -578,7 +578,7 @@ check("8.8", accepted_by_uniforms)
 # 16370](https://github.com/vllm-project/vllm-ascend/pull/16370)).
 #
 # **Rule.** Whether a draft is rejected and which token replaces it are two decisions, and they need two independent
-# draws.
+# numbers.
 #
 # By hand: p = [.25, .375, .375], q = [.5, .25, .25], and token 0 was drafted. It is kept with probability ½. The
 # residual is [0, .125, .125], so tokens 1 and 2 must follow with ¼ each.
@@ -804,6 +804,7 @@ check("8.11", finish_request)
 # 56101](https://github.com/vllm-project/vllm/issues/56101)).
 #
 # **Rule.** Reported counts sum to the emitted length. A round emits its tokens up to and with the first stop token.
+# The rounds come from many requests, so any of them may hold one.
 #
 # By hand: rounds [4, 5, 6] and [7, 2, 8, 9] with stop token 2 emit 3 and 2 tokens: τ = 2.5.
 
@@ -897,8 +898,8 @@ def draft_rows_to_drop(drafted: int, accepted: int) -> dict[str, int]:
     ### END SOLUTION
 
 # %% [markdown]
-# **Find the input.** Here every rule of accounting is played through: `rows` must equal `committed − 1` after each
-# round. Which is the first round that breaks the contract, and does it ever come right again?
+# **Find the input.** Here five rounds are played, one after the other: `rows` must equal `committed − 1` after each of
+# them. Which is the first round that breaks the contract, and does it ever come right again?
 
 # %% role="picture"
 rows, committed = 9, 10                              # the contract holds at the start
@@ -1179,8 +1180,9 @@ for gap in (0.0, 1e-5, 1e-3):
 # **Not a bug of the logic**, if the two best logits are closer than rounding. An engine's report classified its own
 # case so ([llama.cpp issue 27407](https://github.com/ggml-org/llama.cpp/issues/27407)). It takes evidence, though:
 # report the gap between the two best logits at the first difference. A gap of .001 is no rounding, and then the search
-# begins. Nothing helps against an exact tie but a fixed rule, such as the lowest id; against near ties float64 helps,
-# as the lines show.
+# begins. Against near ties float64 helps, as the lines show. Against an exact tie it does not, and neither does a fixed
+# rule such as the lowest id, which `np.argmax` follows: rounding has broken the tie before the rule sees it. There only
+# the same order of summation helps.
 
 # %% [markdown]
 # ## Looking back
@@ -1188,7 +1190,8 @@ for gap in (0.0, 1e-5, 1e-3):
 # * **What you saw.** Four of the sixteen bugs are a count that is off by one or two: a layer (8.2), a position (8.3), a
 #   row (8.4), a cache (8.13). In four the ratio is taken with a q that no draft was drawn from (8.5 to 8.8). Three look
 #   at the end of a round, where its middle counts (8.10 to 8.12). Three leave the text untouched and only cost time, so
-#   that only a count of rows, or the clock, finds them (8.14 to 8.16).
+#   that only a count of rows, or the clock, finds them (8.14 to 8.16). And two let something see what it must not: a
+#   block its own future (8.1), a replacement the coin that rejected the draft (8.9).
 # * **What finds them.** An oracle drafter, which must reach 100 % (8.4). An enumerated law, which must be p (8.6 to
 #   8.9). A contract that is checked after every round (8.13). Counts that must add up (8.12). A decision that must move
 #   when its table moves (8.15). None of these needs a trained model.

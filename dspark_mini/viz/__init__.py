@@ -11,6 +11,7 @@ from dspark_mini.viz.laws import clinic_laws
 from dspark_mini.viz.lines import lines
 from dspark_mini.viz.mask import mask_picture, verification_picture
 from dspark_mini.viz.overview import readme_picture
+from dspark_mini.viz.rounds import cache_rows, draft_fates, round_rows
 from dspark_mini.viz.schedule import verify_schedule
 from dspark_mini.viz.thresholds import speed_by_length, survival_bars, threshold_sweep
 from dspark_mini.viz.trees import draft_tree, tokens_per_round, tree_laws, tree_mask_picture
@@ -23,9 +24,11 @@ __all__ = [
     "block_layouts",
     "block_shares",
     "bug_map",
+    "cache_rows",
     "candidate_grid",
     "clinic_laws",
     "confidence_budget",
+    "draft_fates",
     "draft_tree",
     "emitted_laws",
     "gain_bars",
@@ -34,6 +37,7 @@ __all__ = [
     "overlap_picture",
     "readme_picture",
     "reliability_diagram",
+    "round_rows",
     "speed_by_length",
     "speedup_map",
     "survival_bars",

@@ -106,7 +106,7 @@ def _draw_speedups(ax: Axes, values: NDArray[np.float64]) -> None:
         points.append((float(x), float(y)))
         colors.append(GAIN(strength) if value >= 1.0 else LOSS(strength))
         ink = "white" if strength > 0.6 else "black"
-        write(ax, x, y, f"{value:.1f}", size=SMALL, color=ink, va="center_baseline")
+        write(ax, x, y, f"{value:.2f}", size=SMALL, color=ink, va="center_baseline")
     cells(ax, points, colors, "speed-ups")
 
 

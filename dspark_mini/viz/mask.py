@@ -33,6 +33,7 @@ def mask_picture(
     anchors: ArrayLike | None = None,
     block_length: int | None = None,
     title: str | None = None,
+    positions: ArrayLike | None = None,
 ) -> Picture:
     """Draw an attention mask as cells: a row is a position that looks, a column one that it may look at.
 
@@ -42,6 +43,7 @@ def mask_picture(
         anchors: (A,) the anchor of each block, a context position from 0 to context_length; outlined.
         block_length: γ, rows a block; rows / A by default, one block if there are no anchors.
         title: what to write above.
+        positions: (context_length,) the numbers below the context columns; 0, 1, 2, … by default.
 
     Returns:
         The picture; made for masks of up to about 60 by 80 cells.
@@ -54,6 +56,9 @@ def mask_picture(
     length = whole_number("block_length", max(1, rows // blocks) if block_length is None else block_length, low=1)
     if marked and blocks * length != rows:
         raise ValueError(f"mask has {rows} rows, but {blocks} anchors by block_length {length} are {blocks * length}.")
+    numbers = list(range(context)) if positions is None else whole_numbers("positions", positions, low=0)
+    if len(numbers) != context:
+        raise ValueError(f"positions has {len(numbers)} entries, but there are {context} context columns.")
     xs = [_shifted(c, context, length) for c in range(columns)]
     ys = [_shifted(r, 0, length) for r in range(rows)]
     side = min(0.28, 7.4 / (xs[-1] + 1), 6.0 / (ys[-1] + 1))  # inches a cell
@@ -65,7 +70,7 @@ def mask_picture(
         top, bottom = ys[block * length], ys[(block + 1) * length - 1]
         box(ax, anchor, (top + bottom) / 2, 0.9, bottom - top + 0.9, edge=ORANGE, radius=0.2)
     _draw_borders(ax, xs, ys, context, length)
-    _name_cells(ax, xs, ys, context, length, side)
+    _name_cells(ax, xs, ys, numbers, length, side)
     _explain(figure, with_anchors=bool(marked))
     head(ax, title, pad=22)
     return figure
@@ -100,12 +105,13 @@ def _draw_borders(ax: Axes, xs: list[float], ys: list[float], context: int, leng
     ax.hlines([ys[row] - 0.75 for row in range(length, len(ys), length)], -0.7, right, color=INK, linewidth=0.9)
 
 
-def _name_cells(ax: Axes, xs: list[float], ys: list[float], context: int, length: int, side: float) -> None:
+def _name_cells(ax: Axes, xs: list[float], ys: list[float], numbers: list[int], length: int, side: float) -> None:
+    context = len(numbers)
     ax.set(xlim=(-0.8, xs[-1] + 0.8), ylim=(ys[-1] + 0.8, -0.8), aspect="equal")
     ax.set_xlabel("column: at whom", color=INK, fontsize=NORMAL)
     ax.set_ylabel("row: who looks", color=INK, fontsize=NORMAL)
     step = next((n for n in (1, 2, 5, 10) if n * side >= 0.2), 20)
-    ax.set_xticks(range(0, context, step), [str(n) for n in range(0, context, step)])
+    ax.set_xticks(range(0, context, step), [str(n) for n in numbers[::step]])
     groups = _groups(xs[context:], length)
     if len(groups) > 1 and length * side < 0.62:  # inches: too narrow for a name each
         groups = [((xs[context] + xs[-1]) / 2, "blocks")]

@@ -242,7 +242,8 @@ TASK_0_2 = Task(
             "tokens_of_a_round_over_its_time",
             "The speed-up is accepted_length · target_time / (draft_time + verify_time).",
             3,
-            "A larger number is faster: the plain time stands above, the round's time below.",
+            "The plain time of these tokens, accepted_length · target_time, stands above, the round's time below. "
+            "Nothing is added to the tokens, and nothing taken off the ratio.",
             Values(
                 examples=SPEEDUP[1:2],
                 ### BEGIN HIDDEN TESTS
@@ -266,7 +267,7 @@ TASK_0_2 = Task(
             "losses_are_told",
             "A round that is slower than plain decoding has a speed-up below 1, in any unit of time.",
             1,
-            "Return the ratio as it is: do not raise it to 1, and do not round it.",
+            "Multiply the tokens by target_time, and return the ratio as it is: not raised to 1, and not rounded.",
             Values(
                 examples=SPEEDUP[2:],
                 ### BEGIN HIDDEN TESTS
@@ -432,7 +433,7 @@ TASK_0_3 = Task(
         "First the evidence, then the word. The evidence is one gain for each ℓ from 0 to γ: the speed-up of a round "
         "that verifies ℓ tokens, minus 1. All of these rounds pay for the draft and for the correction, also the one "
         "with ℓ = 0.",
-        "τ(ℓ) for ℓ = 0..γ is 1, 1 + a_1, 1 + a_1 + a_2, … You may call your functions of tasks 0.1 and 0.2 in a "
+        "τ(ℓ) for ℓ = 0..γ is 1, 1 + c_1, 1 + c_1 + c_1·c_2, … You may call your functions of tasks 0.1 and 0.2 in a "
         "loop, or use np.cumprod and np.cumsum. Then ask in this order: is the current ℓ at least 1 and its gain "
         "enough? If not, is the highest gain among ℓ = 1..γ enough? If not, reject with ℓ = 0 and a gain of 0.0.",
         "gains[ℓ] = τ(ℓ) · target_time / (draft_time + verify_times[ℓ] + correction_time) − 1\n"
@@ -447,7 +448,8 @@ TASK_0_3 = Task(
             "keeps_what_pays",
             "'accept' while the current length gains at least min_gain, even if another gains more.",
             2,
-            "The decision asks for enough, not for the most: look at the current length first.",
+            "The decision asks for enough, not for the most: look at the current length first. If the gains differ: "
+            "each of them, that of ℓ = 0 too, pays for the draft, for its own verify time and for the correction.",
             Values(
                 examples=BENEFIT[:1],
                 ### BEGIN HIDDEN TESTS
@@ -471,7 +473,8 @@ TASK_0_3 = Task(
             "rejects_what_never_pays",
             "'reject' if no length pays: ℓ = 0 and a gain of 0.0, because plain decoding drafts nothing.",
             2,
-            "After 'reject' there is no draft, so the gain is 0.0 and not gains[0]. The gains are returned even so.",
+            "After 'reject' there is no draft, so the gain is 0.0 and not gains[0]. The gains are returned even so, "
+            "and each of them pays for the correction.",
             Values(
                 examples=BENEFIT[2:],
                 ### BEGIN HIDDEN TESTS
@@ -492,6 +495,18 @@ TASK_0_3 = Task(
             ),
         ),
         Property(
+            "nothing_verified_is_never_accepted",
+            "A current length of 0 is no speculation: it is tuned or rejected, whatever its gain.",
+            1,
+            "Ask for verify_length >= 1 before you accept, and search the best length from 1 on.",
+            Values(
+                examples=(Example(small(0), decided("tune", 1, 0.5, GAINS)),),
+                ### BEGIN HIDDEN TESTS
+                hidden=idle_rounds,
+                ### END HIDDEN TESTS
+            ),
+        ),
+        Property(
             "equal_is_enough_and_ties_are_small",
             "A gain that equals min_gain is enough; of equal gains the smaller length wins.",
             1,
@@ -506,18 +521,6 @@ TASK_0_3 = Task(
                 ),
                 ### BEGIN HIDDEN TESTS
                 hidden=equal_gains,
-                ### END HIDDEN TESTS
-            ),
-        ),
-        Property(
-            "nothing_verified_is_never_accepted",
-            "A current length of 0 is no speculation: it is tuned or rejected, whatever its gain.",
-            1,
-            "Ask for verify_length >= 1 before you accept, and search the best length from 1 on.",
-            Values(
-                examples=(Example(small(0), decided("tune", 1, 0.5, GAINS)),),
-                ### BEGIN HIDDEN TESTS
-                hidden=idle_rounds,
                 ### END HIDDEN TESTS
             ),
         ),

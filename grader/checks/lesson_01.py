@@ -715,7 +715,8 @@ TASK_1_4 = Task(
             "accepts_with_p_over_q",
             "A draft is accepted with probability min(1, p/q) of its own token.",
             3,
-            "Accept if rng.random() < p[k, token] / q[k, token]: a uniform number is below r with probability r.",
+            "Accept if rng.random() < p[k, token] / q[k, token]: a uniform number is below r with probability r. If it "
+            "is the rejected token that came back: its replacement is drawn from the residual.",
             Law(
                 examples=(law_case([0], [[0.25, 0.75]], [[0.1875, 0.8125], [1.0, 0.0]]),),
                 outcome_of=outcome,
@@ -860,18 +861,6 @@ TASK_1_5 = Task(
     ),
     properties=(
         Property(
-            "context_is_causal",
-            "A context token sees the context up to and with itself, and no draft.",
-            2,
-            "The context is text like any other: its rows are causal too, and drafts come after it.",
-            Values(
-                examples=MASK[1:2],
-                ### BEGIN HIDDEN TESTS
-                hidden=long_contexts,
-                ### END HIDDEN TESTS
-            ),
-        ),
-        Property(
             "draft_sees_earlier_and_itself",
             "A draft sees the drafts before it and itself, and none behind it.",
             3,
@@ -880,6 +869,18 @@ TASK_1_5 = Task(
                 examples=MASK[:1],
                 ### BEGIN HIDDEN TESTS
                 hidden=long_drafts,
+                ### END HIDDEN TESTS
+            ),
+        ),
+        Property(
+            "context_is_causal",
+            "A context token sees the context up to and with itself, and no draft.",
+            2,
+            "The context is text like any other: its rows are causal too, and drafts come after it.",
+            Values(
+                examples=MASK[1:2],
+                ### BEGIN HIDDEN TESTS
+                hidden=long_contexts,
                 ### END HIDDEN TESTS
             ),
         ),

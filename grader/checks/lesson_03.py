@@ -483,7 +483,8 @@ TASK_3_2 = Task(
             "law_of_the_block",
             "The block is drawn along the chain: every block comes as often as the product of its rows says.",
             3,
-            "Correct the row by the token that was really drawn before it, then draw; the anchor is for x_1 only.",
+            "Correct the row by the token that was really drawn before it, then draw from the whole row, not its best "
+            "token; the anchor is for x_1 only.",
             Law(
                 (CHAIN.law(),),
                 drawn_tokens,
@@ -609,7 +610,7 @@ TASK_3_2 = Task(
             "large_block_in_time",
             "A block of 64 positions, 2,000 tokens and r = 64 takes well under 2 s.",
             1,
-            "One product of a row with w2 a position; the table of V × V biases is never made.",
+            "One product of a row with w2 a position: neither a table of V × V biases nor np.eye(V) is ever made.",
             Values(
                 ### BEGIN HIDDEN TESTS
                 hidden=large_chain,
@@ -754,7 +755,8 @@ TASK_3_3 = Task(
             "output_gives_the_bias",
             "The bias is tanh(output) W2, with the output taken from the same product as gate and candidate.",
             3,
-            "The last r columns are the output's. z holds the old state, so the new one does not enter the bias.",
+            "z is state, prev_embedding, hidden, in this order, and the state is the old one. The last r columns are "
+            "the output's, which goes through tanh before w2.",
             ValuesOfPart(
                 names=BIAS_OF_STEP,
                 examples=(only(RNN[0], BIAS_OF_STEP), only(RNN[1], BIAS_OF_STEP)),

@@ -452,8 +452,8 @@ TASK_4_3 = Task(
             "Round down, do not round to the nearest; and cap at n − 1, or p = 1 gets a bin of its own.",
             Values(
                 examples=(
-                    Example(call([0.5, 0.75], [1, 0], 2), 0.125),
-                    Example(call([0.75, 1.0], [1, 0], 2), 0.375),
+                    Example(call([0.25, 0.25, 0.5, 0.75], [0, 1, 1, 0], 2), 0.1875),
+                    Example(call([0.25, 0.25, 0.75, 1.0], [0, 1, 1, 0], 2), 0.3125),
                 ),
                 ### BEGIN HIDDEN TESTS
                 hidden=on_the_edges,
@@ -505,7 +505,7 @@ TASK_4_3 = Task(
 LN2, LN9 = math.log(2.0), math.log(9.0)
 FIT = (
     Example(call([[LN9, LN2]] * 4, [[1, 1], [1, 1], [1, 0], [0, 0]], [1.0, 2.0]), np.array([2.0, 1.0])),
-    Example(call([[0.0], [0.0]], [[1], [0]], [4.0, 2.0, 0.25]), np.array([0.25])),
+    Example(call([[0.0], [0.0]], [[1], [0]], [4.0, 1.25, 0.25]), np.array([1.25])),
 )
 FIT_BAD = (
     Bad(call([[0.5], [NAN]], [[1], [0]], [1.0, 2.0]), "confidence_logits", 1, "row 1 holds a NaN"),
@@ -620,7 +620,13 @@ TASK_4_4 = Task(
             3,
             "Divide the logit by T, then apply σ. Measure with expected_calibration_error and its ten bins.",
             Values(
-                examples=(Example(call([[LN9]] * 4, [[1], [1], [1], [0]], [1.0, 2.0]), np.array([2.0])),),
+                examples=(
+                    Example(call([[LN9]] * 4, [[1], [1], [1], [0]], [1.0, 2.0]), np.array([2.0])),
+                    Example(
+                        call([[LN9], [math.log(13 / 7)], [math.log(9 / 11)]], [[1], [1], [0]], [1.0, 0.5]),
+                        np.array([0.5]),
+                    ),
+                ),
                 ### BEGIN HIDDEN TESTS
                 hidden=first_positions,
                 ### END HIDDEN TESTS
@@ -632,7 +638,13 @@ TASK_4_4 = Task(
             2,
             "accepted[n, k] says whether the whole prefix survived, so compare it with the product, not with one σ.",
             Values(
-                examples=FIT[:1],
+                examples=(
+                    FIT[0],
+                    Example(
+                        call([[LN9, math.log(1.25)]] * 4, [[1, 1], [1, 1], [1, 0], [1, 0]], [1.0, 2.0]),
+                        np.array([1.0, 1.0]),
+                    ),
+                ),
                 ### BEGIN HIDDEN TESTS
                 hidden=pairs,
                 ### END HIDDEN TESTS

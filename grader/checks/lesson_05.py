@@ -308,11 +308,13 @@ TASK_5_1 = Task(
             "edges",
             "No batch beyond the table, no token with a survival of 0; empty requests and no requests are legal.",
             1,
-            "Stop where the table ends. Entries that are not tried are not looked at, entry 0 among them.",
+            "Stop where the table ends, and before the first survival of 0. Entries that are not tried may be "
+            "anything: check an entry when you use it, not before.",
             Values(
                 examples=(
                     Example(call([[0.75, 0.5, 0.5]], [0.0, 1.0, 1.0]), [1]),
                     Example(call([[0.0, 0.5], [], [0.5]], [0.0, 1.0, 1.0, 1.0, 2.0, 4.0, 8.0]), [0, 0, 1]),
+                    Example(call([[0.5, 0.5]], [0.0, 8.0, 4.0, -1.0]), [0]),
                     Example(call([], [0.0, 1.0]), []),
                 ),
                 ### BEGIN HIDDEN TESTS
@@ -615,7 +617,10 @@ TASK_5_3 = Task(
             2,
             "Sort the cumulative products of all requests together, the highest first.",
             Values(
-                examples=(Example(call([[0.5, 0.875], [0.75, 0.75]], [0.0, 9.0, 8.0, 7.0, 6.0, 4.0, 2.0]), 2),),
+                examples=(
+                    Example(call([[0.5, 0.875], [0.75, 0.75]], [0.0, 9.0, 8.0, 7.0, 6.0, 4.0, 2.0]), 2),
+                    Example(call([[0.25, 1.0, 1.0], [0.75]], [0.0, 9.0, 8.0, 6.5, 5.5, 5.0, 4.5]), 1),
+                ),
                 ### BEGIN HIDDEN TESTS
                 hidden=batches,
                 ### END HIDDEN TESTS
@@ -664,7 +669,8 @@ TASK_5_3 = Task(
             "edges",
             "No batch beyond the table, no token with a survival of 0; without requests the budget is 0.",
             1,
-            "Cut the entries at the end of the table; entry 0 and those beyond the last token are not looked at.",
+            "Leave out the survivals of 0, and cut at the end of the table; entry 0 and those beyond the last token "
+            "are not looked at.",
             Values(
                 examples=(
                     Example(call([[0.75, 0.5, 0.5]], [0.0, 1.0, 1.0]), 1),

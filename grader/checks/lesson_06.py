@@ -191,7 +191,8 @@ TASK_6_1 = Task(
             "best_candidate_enters_next",
             "Of all candidates the one with the likeliest path enters next, wherever it hangs.",
             3,
-            "Do not grow level by level, and do not finish one path first: a heap over all candidates decides.",
+            "If only log_probs differ: they are log-softmax values, summed along the path. If the order differs: do "
+            "not grow level by level, and do not finish one path first; a heap over all candidates decides.",
             Values(
                 examples=TREE[:1],
                 ### BEGIN HIDDEN TESTS
@@ -203,7 +204,8 @@ TASK_6_1 = Task(
             "children_follow_own_parent",
             "The children of a node come from U at its depth plus the bias of the node's own token.",
             2,
-            "corrected(depth, token) wants the token of the node that you have just taken in, and its depth.",
+            "corrected(depth, token) wants the token of the node that you have just taken in, and its depth; `parents` "
+            "holds that node's index in the lists. Of equal scores the lower token id is kept.",
             Values(
                 examples=(
                     Example(
@@ -409,7 +411,8 @@ TASK_6_2 = Task(
             "ancestors_and_itself",
             "A node sees its parent, its parent's parent and so on, and itself.",
             3,
-            "Take over the whole row of the parent, not only the parent's column, and set the diagonal.",
+            "Take over the whole row of the parent, not only the parent's column, and set the node's own column: "
+            "context_length + its index.",
             Values(
                 examples=MASK,
                 ### BEGIN HIDDEN TESTS
@@ -589,7 +592,8 @@ TASK_6_3 = Task(
             "follows_the_target",
             "The path goes from the root to the child that the target wants, again and again.",
             3,
-            "Compare the child's token with what the target says behind the node where you stand.",
+            "Compare the child's token with what the target says behind the node where you stand: target_tokens[0] at "
+            "the root, [i + 1] at node i. The path holds indices; the tokens end with what the target says at its end.",
             Values(
                 examples=GREEDY[:2],
                 ### BEGIN HIDDEN TESTS

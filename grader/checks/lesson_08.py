@@ -697,7 +697,10 @@ RATIO = (
     Example(call([0], [[0.25, 0.5, 0.25]], [[0.25, 0.25, 0.5]], [0.75]), 1),
     Example(call([1, 0], [[0.125, 0.125, 0.75]] * 2, [[0.125, 0.25, 0.625]] * 2, [0.9, 0.9]), 2),
 )
-SURE_DRAFT = (Example(call([0], [[0.75, 0.125, 0.125]], [[0.375, 0.375, 0.25]], [0.75]), 0),)
+SURE_DRAFT = (
+    Example(call([0], [[0.75, 0.125, 0.125]], [[0.375, 0.375, 0.25]], [0.75]), 0),
+    Example(call([0], [EVEN], [[0.0, 0.5, 0.5]], [0.0]), 0),
+)
 FIRST_FAILURE = (
     Example(call([0, 1, 0], [EVEN, [0.25, 0.5, 0.25], EVEN], [EVEN, EVEN, EVEN], [0.9, 0.75, 0.25]), 1),
     Example(call([0, 0], [EVEN] * 2, [EVEN] * 2, [0.25, 0.9]), 2),
@@ -788,7 +791,8 @@ TASK_8_8 = Task(
             "sure_drafter_pays",
             "A drafter that is surer of its token than the target is rejected in proportion.",
             1,
-            "Here q(x) lies above every p, so the divisor is larger than the target's maximum.",
+            "Here q(x) lies above every p, so the divisor is larger than the target's maximum. No uniform is below "
+            "a ratio of 0: compare with <.",
             Values(
                 examples=SURE_DRAFT,
                 ### BEGIN HIDDEN TESTS
@@ -982,6 +986,7 @@ STOP_LAST = (Example(call([10, 11, 2, 20], [2], 3), {"tokens": [10, 11, 2], "rea
 CAP_FIRST = (
     Example(call([10, 11, 12, 2], [2], 3), {"tokens": [10, 11, 12], "reason": "length"}),
     Example(call([10, 11], [2], 3), {"tokens": [10, 11], "reason": "running"}),
+    Example(call([10, 11], [2], 2), {"tokens": [10, 11], "reason": "length"}),
     Example(call([10, 2, 11], [2], 4), {"tokens": [10, 2], "reason": "stop"}),
 )
 FINISH_BAD = (Bad(call([1, 2], [2], -1), "max_new_tokens", None, "the cap is negative"),)
@@ -1063,7 +1068,7 @@ TASK_8_11 = Task(
         ),
         Property(
             "cap_before_stop",
-            "A stop token behind the cap is never reached; below the cap the request runs on.",
+            "A stop token behind the cap is never reached; at the cap the request ends, below it runs on.",
             1,
             "This worked before the repair, and must go on to work: no more than cap tokens, ever.",
             Values(
@@ -1082,6 +1087,7 @@ TASK_8_11 = Task(
 EMITTED = (
     Example(call([[4, 5, 6], [7, 2, 8, 9]], [2]), 2.5),
     Example(call([[2, 4, 4, 4]], [2, 3]), 1.0),
+    Example(call([[7, 2, 8, 9], [4, 5]], [2]), 2.0),
 )
 ALL_EMITTED = (
     Example(call([[4, 5, 6], [7]], [2]), 2.0),

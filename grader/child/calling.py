@@ -75,8 +75,8 @@ class Caller(Protocol):
 class LocalCaller:
     """Calls a function in this process, on copies of the arguments, with its output and warnings put aside."""
 
-    def __init__(self, function: Callable[..., Any], interruptible: bool = True) -> None:
-        self.function, self.interruptible = function, interruptible
+    def __init__(self, function: Callable[..., Any], in_child: bool = False) -> None:
+        self.function, self.in_child = function, in_child
         self.held: list[tuple[Any, Any]] = []  # results as the function returned them, and as they were then
 
     def outcomes(self, calls: list[Call]) -> list[Outcome]:
@@ -102,13 +102,14 @@ class LocalCaller:
         try:
             with _quiet(), time_limit(CALL_SECONDS):
                 result = self.function(*args, **kwargs)
-                value = crossed(result)  # alike in this process and in a child
-                self.held += [(result, value)] if len(self.held) < HELD else []
+                if len(self.held) < HELD:
+                    self.held.append((result, crossed(result)))
+                value = result if self.in_child else crossed(result)  # alike in this process and in a child
                 return Outcome(value=value, changed=not unchanged(call, given))
         except TimeLimit:
             return Outcome(error="TimeoutError", timed_out=True)
         except BaseException as error:
-            if self.interruptible and isinstance(error, KeyboardInterrupt):
+            if isinstance(error, KeyboardInterrupt) and not self.in_child:
                 raise
             name = "ValueError" if isinstance(error, ValueError) else type(error).__name__
             own_code = getattr(getattr(self.function, "__code__", None), "co_filename", "")

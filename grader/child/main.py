@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterator
@@ -9,9 +10,9 @@ from typing import Any, BinaryIO
 
 from grader.child.calling import Call, LocalCaller
 from grader.child.loader import new_namespace, run_piece
-from grader.child.wire import Opaque, WireError, receive, send
+from grader.child.wire import MAX_REPLY, Opaque, WireError, receive, send
 
-MEMORY_BYTES, CPU_SECONDS, FILE_BYTES = 1 << 30, 600, 1 << 20
+LIMITS = {"AS": 1 << 30, "CPU": 600, "FSIZE": 1 << 20, "NOFILE": 64, "CORE": 0}  # bytes, seconds, bytes, files, bytes
 
 
 def main(requests: BinaryIO, replies: BinaryIO) -> None:
@@ -37,9 +38,9 @@ def main(requests: BinaryIO, replies: BinaryIO) -> None:
 def send_outcome(replies: BinaryIO, outcome: dict[str, Any]) -> None:
     """Send an outcome; a value that the wire cannot carry goes as its type's name."""
     try:
-        send(replies, outcome)
-    except (WireError, TypeError, ValueError, RecursionError):
-        send(replies, outcome | {"value": Opaque(type(outcome["value"]).__name__)})
+        send(replies, outcome, MAX_REPLY)
+    except (WireError, TypeError, ValueError, RecursionError, MemoryError):
+        send(replies, outcome | {"value": Opaque(type(outcome["value"]).__name__)}, MAX_REPLY)
 
 
 def load(pieces: list[dict[str, Any]], namespace: dict[str, Any], replies: BinaryIO) -> dict[int, Any]:
@@ -59,7 +60,7 @@ def load(pieces: list[dict[str, Any]], namespace: dict[str, Any], replies: Binar
 
 def answers(request: dict[str, Any], namespace: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Make the calls of one request and put each outcome into plain data, up to the first call that hangs."""
-    caller = LocalCaller(namespace[request["function"]], interruptible=False)
+    caller = LocalCaller(namespace[request["function"]], in_child=True)
     calls = [Call(tuple(args), kwargs) for args, kwargs in request["calls"]]
     for number, outcome in enumerate(caller.each(calls), request["number"]):
         yield (
@@ -77,15 +78,17 @@ def answers(request: dict[str, Any], namespace: dict[str, Any]) -> Iterator[tupl
 
 
 def limit_resources() -> None:
-    """Bound memory, processor time and file size, where the system knows such limits."""
+    """Bound memory, processor time, file size and open files, where the system knows such limits."""
     try:
         import resource
     except ImportError:
         return
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for name, most in LIMITS.items():
+        kind = getattr(resource, f"RLIMIT_{name}")
+        hard = resource.getrlimit(kind)[1]
+        limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        with contextlib.suppress(ValueError, OSError):  # macOS knows the name of a limit that it does not set
+            resource.setrlimit(kind, (limit, limit))
 
 
 def take_streams() -> tuple[BinaryIO, BinaryIO]:

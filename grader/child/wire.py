@@ -16,6 +16,7 @@ import numpy as np
 
 HEADER = struct.Struct("<II")  # bytes of JSON, bytes of arrays
 MAX_JSON, MAX_ARRAYS, MAX_DEPTH, MAX_ITEMS = 16 << 20, 64 << 20, 12, 1 << 20
+MAX_REPLY = 4 << 20, 16 << 20  # the same two sizes for what comes from a learner's code; right answers take far less
 MAX_TEXT = 2 << 20
 DTYPES = frozenset("?bhilqBHILQefd")
 SCALARS = (bool, int, float, str, type(None))
@@ -46,32 +47,41 @@ def crossed(value: Any) -> Any:
     """Return what the other side would receive: plain data as a copy, anything else as its type's name."""
     arrays: list[bytes] = []
     try:
-        tree = json.loads(json.dumps(_encode(value, arrays, 0)))
-        if sum(map(len, arrays)) <= MAX_ARRAYS:
-            return _Decoder(b"".join(arrays)).value(tree, 0)
+        text = json.dumps(_encode(value, arrays, 0))
+        if len(text) <= MAX_REPLY[0] and sum(map(len, arrays)) <= MAX_REPLY[1]:
+            return _Decoder(b"".join(arrays)).value(json.loads(text), 0)
     except (ValueError, TypeError, RecursionError):
         pass
     return Opaque(type(value).__name__)
 
 
-def send(stream: BinaryIO, message: Any) -> None:
+def send(stream: BinaryIO, message: Any, limits: tuple[int, int] | None = None) -> None:
     """Write one message.
 
     Args:
         stream: an open binary stream.
         message: plain data: scalars, strings, lists, tuples, dicts, NumPy scalars and arrays.
+        limits: the most bytes of JSON and of arrays; without them MAX_JSON and MAX_ARRAYS.
+
+    Raises:
+        WireError: the message is larger; nothing has been written.
     """
+    max_json, max_arrays = limits or (MAX_JSON, MAX_ARRAYS)
     arrays: list[bytes] = []
     text = json.dumps(_encode(message, arrays, 0)).encode()
     buffers = b"".join(arrays)
-    if len(text) > MAX_JSON or len(buffers) > MAX_ARRAYS:
+    if len(text) > max_json or len(buffers) > max_arrays:
         raise WireError("The message is too large.")
     stream.write(HEADER.pack(len(text), len(buffers)) + text + buffers)
     stream.flush()
 
 
-def unpack(data: bytes | bytearray) -> tuple[Any, int] | None:
+def unpack(data: bytes | bytearray, limits: tuple[int, int] | None = None) -> tuple[Any, int] | None:
     """Take one message from the front of data.
+
+    Args:
+        data: the bytes that have come so far.
+        limits: the most bytes of JSON and of arrays; without them MAX_JSON and MAX_ARRAYS.
 
     Returns:
         The message and the number of bytes it took, or None while it is incomplete.
@@ -82,7 +92,8 @@ def unpack(data: bytes | bytearray) -> tuple[Any, int] | None:
     if len(data) < HEADER.size:
         return None
     json_size, array_size = HEADER.unpack_from(data)
-    if json_size > MAX_JSON or array_size > MAX_ARRAYS:
+    max_json, max_arrays = limits or (MAX_JSON, MAX_ARRAYS)
+    if json_size > max_json or array_size > max_arrays:
         raise WireError("The message is too large.")
     end = HEADER.size + json_size + array_size
     if len(data) < end:
@@ -90,7 +101,7 @@ def unpack(data: bytes | bytearray) -> tuple[Any, int] | None:
     try:
         tree = json.loads(data[HEADER.size : HEADER.size + json_size])
         return _Decoder(data[HEADER.size + json_size : end]).value(tree, 0), end
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
         raise WireError("The message is damaged.") from error
 
 
@@ -155,6 +166,8 @@ class _Decoder:
         if depth > MAX_DEPTH + 1 or self.items > MAX_ITEMS:
             raise ValueError("too deep or too many")
         if type(tree) in SCALARS:
+            if type(tree) is int and tree.bit_length() > 64:
+                raise ValueError("an int of more than 64 bits")
             return tree
         ((tag, content),) = tree.items()
         if tag in ("l", "t"):
@@ -169,8 +182,11 @@ class _Decoder:
         if tag == "n":
             if type(content[1]) not in (bool, int, float):
                 raise ValueError("a NumPy scalar is made of one number")
-            return np.dtype(_dtype(content[0])).type(content[1])
-        return Opaque(str(content)[:80])
+            with np.errstate(all="ignore"):
+                return np.dtype(_dtype(content[0])).type(content[1])
+        if tag != "o" or type(content) is not str:
+            raise ValueError("unknown tag")
+        return Opaque(printable(content, 80))
 
     def _key(self, tree: Any, depth: int) -> Any:
         key = self.value(tree, depth + 1)
@@ -182,12 +198,20 @@ class _Decoder:
         dtype = np.dtype(_dtype(char)).newbyteorder("<")
         if len(shape) > 8 or any(type(n) is not int or n < 0 for n in shape):
             raise ValueError("a shape must be a few sizes")
+        if math.prod(max(n, 1) for n in shape) > MAX_ITEMS:  # also of an empty array, which may have a million rows
+            raise ValueError("an array is too large")
         size = math.prod(shape) * dtype.itemsize
         data = self.buffers[self.offset : self.offset + size]
         if len(data) != size:
             raise ValueError("an array is cut short")
         self.offset += size
-        return np.frombuffer(data, dtype).reshape(shape).astype(dtype.newbyteorder("="))
+        array = np.frombuffer(data, dtype if char != "?" else np.uint8).reshape(shape)
+        return array.astype(dtype.newbyteorder("="))  # a copy; any byte but 0 becomes a proper True
+
+
+def printable(text: str, most: int) -> str:
+    """Cut a text of unknown origin and replace what no terminal, file or page should get: controls, lone surrogates."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in text[:most])
 
 
 def _dtype(char: str) -> str:

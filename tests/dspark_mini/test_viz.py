@@ -87,6 +87,13 @@ def test_the_anchors_are_outlined_in_their_columns() -> None:
     assert [round((box.x0 + box.x1) / 2, 3) for box in outlines] == [1, 3]
 
 
+def test_context_columns_bear_the_positions_that_were_given() -> None:
+    (ax,) = mask_picture([[1, 1, 0, 0], [1, 1, 1, 1]], 4, block_length=1, positions=[0, 1, 1, 2]).axes
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "1", "1", "2"]
+    with pytest.raises(ValueError, match="positions has 1 entries"):
+        mask_picture([[True, False]], 2, positions=[0])
+
+
 def test_a_wrong_mask_of_a_learner_is_still_drawn() -> None:
     (ax,) = mask_picture(np.ones((3, 5), dtype=int), 2).axes
     assert len(centres(ax, "may look")) == 15 and not centres(ax, "may not look")

@@ -42,6 +42,11 @@ def test_marks_are_lines_with_their_text_and_a_doubling_is_one_step() -> None:
     assert any(line.get_xdata()[0] == 2 and line.get_linestyle() == ":" for line in ax.lines)
 
 
+def test_many_doublings_are_named_at_every_second_place() -> None:
+    (ax,) = lines({"step": {"step": range(12)}}, x=[2**k for k in range(12)], x_name="B", log_x=True).axes
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "4", "16", "64", "256", "1024"]
+
+
 def test_a_schedule_has_every_token_in_its_group() -> None:
     confidences = [[0.5, 0.5], [0.75], []]
     figure = verify_schedule(confidences, {"now": [1, 1, 0], "later": np.array([0, 0, 0])})
@@ -61,7 +66,7 @@ def test_a_time_line_is_as_long_as_its_steps() -> None:
 
 def test_break_even_lies_between_gains_and_losses() -> None:
     (ax,) = speedup_map({"map": [[0.5, 1.0], [2.0, 4.0]]}, acceptance=[0.3, 0.9], draft_cost=[0.4, 0.1]).axes
-    assert {"0.5", "1.0", "2.0", "4.0"} <= set(texts(ax))
+    assert {"0.50", "1.00", "2.00", "4.00"} <= set(texts(ax))
     segments = {tuple(map(tuple, line.get_xydata())) for line in ax.lines}
     assert segments == {((0.5, -0.5), (0.5, 0.5)), ((-0.5, 0.5), (0.5, 0.5))}
 

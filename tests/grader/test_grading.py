@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from grader.checks import TASKS
-from grader.grading import Result, grade, grade_all
-from grader.submissions import BadRequest, Source, find_submissions, tasks_of
+from grader.grading import Result, grade
+from grader.submissions import Source, tasks_of
 
 LESSON = "02_parallel_drafting"
 MAX = sum(task.max_points for task in tasks_of(LESSON))
@@ -135,50 +135,6 @@ def test_json_is_as_specified(make_notebook: Make, library: Path, tmp_path: Path
             for item in task["properties"]:
                 assert set(item) == {"name", "passed", "message", "hint"}
                 assert item["passed"] or (item["message"] and item["hint"])
-
-
-def test_scores_do_not_depend_on_order_or_number_of_jobs(make_notebook: Make, library: Path) -> None:
-    paths = [make_notebook(f"s{i}/a.ipynb", solved=i % 2 == 0) for i in range(4)]
-    sources = [Source(str(path), path) for path in paths]
-    seen: list[str] = []
-    one = grade_all(sources, library, 1, lambda result: seen.append(result.submission))
-    two = grade_all(sources[::-1], library, 3, lambda result: None)
-    assert {r.submission: r.score for r in one} == {r.submission: r.score for r in two}
-    assert [r.submission for r in one] == [s.name for s in sources] == seen
-
-
-@pytest.mark.parametrize(
-    ("files", "names"),
-    [
-        (["alice/02_parallel_drafting.ipynb", "bob/02_parallel_drafting.ipynb"], ["alice", "bob"]),
-        (["alice/02_parallel_drafting/02_parallel_drafting.ipynb"], ["alice"]),
-        (["alice.ipynb", "bob.py"], ["alice.ipynb", "bob.py"]),
-        (["alice/a.py", "alice/b.py"], ["alice/a.py", "alice/b.py"]),
-        ([".hidden/a.py", "alice/.ipynb_checkpoints/a.ipynb", "__pycache__/a.py", "bob.py"], ["bob.py"]),
-    ],
-)
-def test_submissions_in_a_folder_go_by_the_students_folder_or_the_path(
-    tmp_path: Path, files: list[str], names: list[str]
-) -> None:
-    for file in files:
-        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / file).write_text("")
-    assert [source.name for source in find_submissions([tmp_path])] == names
-
-
-def test_two_notebooks_of_one_student_keep_names_of_their_own(tmp_path: Path) -> None:
-    (tmp_path / "alice").mkdir()
-    for name in ("a.ipynb", "b.ipynb"):
-        (tmp_path / "alice" / name).write_text("")
-    assert len({source.name for source in find_submissions([tmp_path])}) == 2
-
-
-def test_missing_paths_and_empty_folders_are_bad_requests(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "notes.txt").write_text("")
-    for name in ("absent.ipynb", "empty", "notes.txt"):
-        with pytest.raises(BadRequest, match=name):
-            find_submissions([tmp_path / name])
 
 
 UNREADABLE: dict[str, bytes] = {

@@ -1,8 +1,7 @@
-"""Plain nbgrader on the lesson: full marks for the solved one, none for the stub, partial credit in between."""
+"""Plain nbgrader, with a kernel: full marks for solved lessons, none for stubs, partial credit in between."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -10,13 +9,16 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from nbgrader.api import Gradebook
 
 import grader.build as build
 from grader.checks import TASKS
-from grader.submissions import tasks_of
+from grader.database import default_url
+from grader.gradebook import Recorder
+from grader.handed_out import known_cells
+from grader.submissions import lessons, tasks_of
 
 LESSON = "02_parallel_drafting"
-MAX = sum(task.max_points for task in tasks_of(LESSON))
 NOISE = """import logging, os, sys, warnings
 logging.basicConfig()
 """
@@ -24,59 +26,89 @@ NOISY_LINE = """    print("note", file=sys.stderr); warnings.warn("care"); loggi
     logits ="""
 
 
-def nbgrader(command: str, course: Path) -> None:
-    """Run a command of nbgrader as an instructor would, in the folder with its configuration."""
+def nbgrader(course: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Start a command of nbgrader as an instructor would, in the course's folder, whose settings are plain."""
     tool = Path(sys.executable).with_name("nbgrader")
-    environment = os.environ | {
-        "PATH": f"{tool.parent}{os.pathsep}{os.environ['PATH']}"
-    }  # nbgrader calls alembic by name
-    done = subprocess.run(
-        [tool, command, LESSON, f"--CourseDirectory.root={course}"],
-        cwd=build.ROOT / "grader", env=environment, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
+    return subprocess.Popen(
+        [tool, *arguments], cwd=course, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
 
 
-def edited(course: Path, student: str, **edits: str) -> None:
+def finished(*commands: subprocess.Popen[str]) -> None:
+    for command in commands:
+        _, said = command.communicate()
+        assert command.returncode == 0, said[-3000:]
+
+
+def lay_out(course: Path) -> None:
+    """Lay out a course with every lesson, and the settings of this repository but for the sandbox."""
+    for lesson in lessons():
+        cells = list(build._cells((build.SOLUTIONS / f"{lesson}.py").read_text(encoding="utf-8")))
+        source = course / "source" / lesson / f"{lesson}.ipynb"
+        source.parent.mkdir(parents=True)
+        source.write_text(build.notebook(cells, for_nbgrader=True), encoding="utf-8")
+    settings = build.ROOT / "grader" / "nbgrader_config.py"
+    lines = ["c = get_config()", "del c.Autograde", f"c.CourseDirectory.root = {str(course)!r}"]
+    (course / "nbgrader_config.py").write_text("\n".join([f"load_subconfig({str(settings)!r})", *lines]))
+
+
+def hand_in(course: Path, student: str, lesson: str, edits: dict[str, str]) -> None:
     """Hand a submission in: the released notebook with some cells replaced."""
-    notebook = nbformat.read(course / "release" / LESSON / f"{LESSON}.ipynb", as_version=4)
+    notebook = nbformat.read(course / "release" / lesson / f"{lesson}.ipynb", as_version=4)
     for cell in notebook.cells:
-        cell.source = edits.get(cell.id.replace("-", "_"), cell.source)
-    target = course / "submitted" / student / LESSON / f"{LESSON}.ipynb"
+        cell.source = edits.get(cell.id, cell.source)
+    target = course / "submitted" / student / lesson / f"{lesson}.ipynb"
     target.parent.mkdir(parents=True)
     nbformat.write(notebook, target)
 
 
+def solutions(lesson: str) -> dict[str, str]:
+    return {f"task-{task.id.replace('.', '-')}": task.reference_source for task in tasks_of(lesson)}
+
+
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A course that has been through generate_assignment, autograde and generate_feedback."""
+    """A course with all lessons that has been through generate_assignment, autograde and generate_feedback.
+
+    Starting kernels takes most of the time, so two students' are started side by side, each with a gradebook.
+    """
     course = tmp_path_factory.mktemp("course")
-    cells = list(build._cells((build.SOLUTIONS / f"{LESSON}.py").read_text(encoding="utf-8")))
-    source = course / "source" / LESSON / f"{LESSON}.ipynb"
-    source.parent.mkdir(parents=True)
-    source.write_text(build.notebook(cells, for_nbgrader=True), encoding="utf-8")
-    nbgrader("generate_assignment", course)
-    solved = {f"task_{task.id.replace('.', '_')}": task.reference_source for task in tasks_of(LESSON)}
-    edited(course, "solved", **solved)
-    edited(course, "stub")
-    noisy = NOISE + solved["task_2_1"].replace("    logits =", NOISY_LINE)
-    edited(course, "noisy", **(solved | {"task_2_1": noisy}))
-    tie = solved["task_2_3"].replace(">= threshold", "> threshold")
-    edited(course, "partial", **(solved | {"task_2_3": tie, "task_2_4": "def block_mask(:"}))
-    nbgrader("autograde", course)
-    nbgrader("generate_feedback", course)
+    lay_out(course)
+    finished(nbgrader(course, "generate_assignment", "*"))
+    for lesson in lessons():
+        hand_in(course, "solved", lesson, solutions(lesson))
+        hand_in(course, "untouched", lesson, {})
+    solved = solutions(LESSON)
+    hand_in(
+        course, "noisy", LESSON, solved | {"task-2-1": NOISE + solved["task-2-1"].replace("    logits =", NOISY_LINE)}
+    )
+    tie = solved["task-2-3"].replace(">= threshold", "> threshold")
+    hand_in(course, "partial", LESSON, solved | {"task-2-3": tie, "task-2-4": "def block_mask(:"})
+    shutil.copy(course / "gradebook.db", course / "others.db")
+    others = f"--CourseDirectory.db_url={others_url(course)}"
+    finished(
+        nbgrader(course, "autograde", "*", "--student=solved"),
+        nbgrader(course, "autograde", "*", "--student=[!s]*", others),
+    )
+    finished(nbgrader(course, "generate_feedback", LESSON, "--student=partial", others))
     return course
 
 
-@pytest.fixture(scope="module")
-def scores(course: Path) -> dict[str, dict[str, float]]:
-    from nbgrader.api import Gradebook
+def others_url(course: Path) -> str:
+    return f"sqlite:///{course / 'others.db'}"
 
-    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
-        return {
-            submission.student.id: {grade.name: grade.score for book in submission.notebooks for grade in book.grades}
-            for submission in gradebook.assignment_submissions(LESSON)
-        }
+
+@pytest.fixture(scope="module")
+def scores(course: Path) -> dict[str, dict[str, dict[str, float]]]:
+    """The score of each graded cell, by student and lesson."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for url in (default_url(course), others_url(course)):
+        with Gradebook(url) as gradebook:
+            for lesson in lessons():
+                for submission in gradebook.assignment_submissions(lesson):
+                    grades = {grade.name: grade.score for book in submission.notebooks for grade in book.grades}
+                    found.setdefault(submission.student.id, {})[lesson] = grades
+    return found
 
 
 def test_release_is_the_notebook_that_learners_get(course: Path) -> None:
@@ -85,20 +117,32 @@ def test_release_is_the_notebook_that_learners_get(course: Path) -> None:
     assert [(cell.id, cell.source) for cell in release.cells] == [(cell.id, cell.source) for cell in notebook.cells]
 
 
-def test_solved_gets_full_marks_and_the_stub_none(scores: dict[str, dict[str, float]]) -> None:
-    assert sum(scores["solved"].values()) == MAX
-    assert sum(scores["stub"].values()) == 0
+@pytest.mark.parametrize("lesson", lessons())
+def test_solved_gets_full_marks_and_the_stub_none(scores: dict[str, dict[str, dict[str, float]]], lesson: str) -> None:
+    most = sum(task.max_points for task in tasks_of(lesson))
+    assert sum(scores["solved"][lesson].values()) == most
+    given_with_bugs = any(task.module.endswith("clinic") for task in tasks_of(lesson))
+    assert sum(scores["untouched"][lesson].values()) <= (most / build.FREE_SHARE if given_with_bugs else 0)
 
 
-def test_partial_credit_is_given_by_property(scores: dict[str, dict[str, float]]) -> None:
-    partial = scores["partial"]
+def test_partial_credit_is_given_by_property(scores: dict[str, dict[str, dict[str, float]]]) -> None:
+    partial = scores["partial"][LESSON]
     assert 0 < partial["check-2-3"] < TASKS["2.3"].max_points
     assert partial["check-2-4"] == 0
     assert partial["check-2-1"] == TASKS["2.1"].max_points and partial["check-2-5"] == TASKS["2.5"].max_points
 
 
-def test_stderr_of_a_right_solution_costs_nothing(scores: dict[str, dict[str, float]]) -> None:
-    assert scores["noisy"] == scores["solved"]
+def test_stderr_of_a_right_solution_costs_nothing(scores: dict[str, dict[str, dict[str, float]]]) -> None:
+    assert scores["noisy"][LESSON] == scores["solved"][LESSON]
+
+
+def test_lessons_are_set_up_in_the_gradebook_as_nbgrader_does(course: Path, tmp_path: Path) -> None:
+    with Recorder(course, default_url(tmp_path)) as recorder, Gradebook(default_url(course)) as nbgraders:
+        for lesson in lessons():
+            ours, theirs = known_cells(recorder.book, lesson, course), known_cells(nbgraders, lesson, course)
+            assert ours == theirs
+            kernels = {book.find_notebook(lesson, lesson).kernelspec for book in (recorder.book, nbgraders)}
+            assert len(kernels) == 1
 
 
 def test_feedback_shows_properties_and_no_hidden_test(course: Path) -> None:

@@ -374,6 +374,10 @@ DAMAGED: dict[str, Any] = {
     "an array beyond its bytes": {"a": ["d", [3]]},
     "an array of astronomic size": {"a": ["d", [2**40, 2**40]]},
     "an empty array of astronomic size": {"a": ["d", [0, 2**63]]},
+    "an empty array of a billion rows": {"a": ["d", [10**9, 0]]},
+    "an int of more than 64 bits": 10**30,
+    "an unknown tag": {"z": "x"},
+    "an opaque value that is no text": {"o": [1]},
     "too deep": nested(MAX_DEPTH + 3, lambda x: {"l": [x]}),
     "far too deep": b'{"l":[' * 50_000,
     "deep brackets": b"[" * 100_000,
@@ -435,6 +439,31 @@ def test_more_items_than_allowed_are_refused(monkeypatch: pytest.MonkeyPatch) ->
         unpack(raw({"l": [0] * 20}))
     with pytest.raises(WireError):
         unpack(raw({"l": [{"l": [0] * 10}] * 2}))
+
+
+def test_an_array_of_more_items_than_allowed_is_refused_even_where_its_bytes_came() -> None:
+    with pytest.raises(WireError):
+        unpack(raw({"a": ["?", [MAX_ITEMS + 1]]}, bytes(MAX_ITEMS + 1)))
+
+
+def test_any_byte_of_a_bool_array_is_true_or_false() -> None:
+    got = unpacked_or_none(raw({"a": ["?", [4]]}, b"\x00\x01\x02\xff"))
+    assert got.tobytes() == b"\x00\x01\x01\x01" and got.dtype == bool
+
+
+def test_a_type_name_holds_nothing_that_a_terminal_or_a_file_would_choke_on() -> None:
+    assert unpacked_or_none(raw({"o": "\x1b[2J\ud800\u202eγ\n<b>"})) == Opaque("?[2J??γ\n<b>")
+
+
+def test_limits_of_a_reply_hold_for_both_sides() -> None:
+    value = ["x" * 100, np.zeros(10)]
+    stream = io.BytesIO()
+    for limits in ((50, 1000), (1000, 50)):
+        with pytest.raises(WireError, match="too large"):
+            send(stream, value, limits)
+        with pytest.raises(WireError, match="too large"):
+            unpack(packed(value), limits)
+    assert stream.getvalue() == b"" and unpack(packed(value), (1000, 1000)) is not None
 
 
 def test_damage_is_found_without_much_time_or_memory() -> None:

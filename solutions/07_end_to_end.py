@@ -1,0 +1,624 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Lesson 07 · End to end
+#
+# *The pieces are there. What does the loop around them have to decide, round after round, so that the text stays right and the
+# clock agrees?*
+#
+# | | |
+# |---|---|
+# | **You build** | the cache rollback, a whole greedy round, the next block size, the fallback, and a monitor that adds up; they then drive an engine |
+# | **Difficulty** | ●●○○ — five tasks of one to nine lines |
+# | **Time** | about 45 minutes |
+# | **You need** | Python; the ideas of lessons 01 and 02. Your own solutions of 1.1, 1.4, 1.6, 2.2 and 2.3 take part at the end, if they are there |
+#
+# Run the cells from top to bottom (Shift+Enter). Each task has a cell with a `TODO` and, below it, a cell that
+# checks your function. Stuck? Open a terminal and type `dspark-mini hint 7.1`.
+
+# %% role="setup"
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dspark_mini.inputs import (
+    check_same_length, entries, number, numbers, token_ids, unit_number, unit_numbers, whole_number, whole_numbers,
+)
+from grader import check
+
+# %% [markdown]
+# ## One loop, four steps
+#
+# Every engine that speculates runs the same loop:
+#
+# | step | who | what |
+# |---|---|---|
+# | **draft** | the drafter | proposes γ tokens behind the anchor x₀ (lessons 02, 03) |
+# | **trim** | confidence or the scheduler | decides that only the first ℓ of them are verified (lessons 04, 05) |
+# | **verify** | the target | one forward over x₀ and ℓ drafts: 1 + ℓ rows (lesson 01) |
+# | **commit** | the engine | appends what was accepted and one token more, and brings the caches into line |
+#
+# The text is decided in *verify*. Nearly all production bugs sit in the other three, where nothing checks them: a row too
+# many in a cache, a trim that comes too late, a count that is off by what was thrown away. The text looks fine, and the
+# speed-up is gone.
+
+# %% [markdown]
+# ## Task 7.1 · Roll the cache back
+#
+# The forward of *verify* writes one cache row for every token that it is fed: the anchor and ℓ drafts. The rows of refused drafts
+# must go, because the next round continues behind the last accepted one. The **cache contract**:
+#
+# > After every round the cache holds exactly the committed tokens but the last.
+#
+# The last committed token, correction or bonus, has never been fed to the target. It is the next anchor, and its row is written
+# in the next round.
+#
+# By hand: the anchor and four drafts make 5 rows. Three drafts are accepted. The rows of x₀, x₁, x₂, x₃ stay, so 1 row goes.
+
+# %% task="7.1"
+def rollback_rows(verified_rows: int, accepted: int) -> int:
+    """Count the rows that the cache has to drop after a round of verification.
+
+    The forward wrote one row for the anchor and one for each verified draft. The rows of the anchor
+    and of the accepted drafts stay; the last emitted token has no row yet, it is the next anchor.
+
+    Args:
+        verified_rows: 1 + ℓ, all rows that the forward wrote, the anchor's included.
+        accepted: how many drafts the target accepted, 0 to ℓ.
+
+    Returns:
+        The number of rows to drop from the end of the cache, a plain int.
+
+    Raises:
+        ValueError: no row at all, or a number of accepted drafts outside 0..ℓ.
+
+    Example:
+        verified_rows 5 (the anchor and four drafts), accepted 3  →  1
+
+    Source: the cache contract of speculative decoding: after a round the cache holds exactly the
+        committed tokens but the last.
+    """
+    verified_rows = whole_number("verified_rows", verified_rows, low=1)
+    accepted = whole_number("accepted", accepted, low=0, high=verified_rows - 1)
+    ### BEGIN SOLUTION
+    return verified_rows - 1 - accepted
+    ### END SOLUTION
+
+# %% check="7.1"
+check("7.1", rollback_rows)
+
+# %% role="picture"
+from dspark_mini import viz
+
+viz.cache_rows({
+    f"ℓ = {rows - 1}, {accepted} accepted": (rows, rollback_rows(rows, accepted))
+    for rows, accepted in ((5, 3), (5, 4), (5, 0), (3, 1), (1, 0))
+})
+
+# %% [markdown]
+# The last line is plain decoding: no draft, one row, nothing to drop. The second line drops nothing either. Whoever drops a
+# row there, "because the bonus token is new", starves the cache by one row in each of the best rounds.
+#
+# ## Task 7.2 · A whole round
+#
+# Now trim, verify and commit in one function, for greedy decoding. You get the block, its confidences and the target's
+# choices: `target_tokens[k]` is what the target says behind the first k drafts.
+#
+# 1. **Trim first**: ℓ is the number of confidences before the first one below the threshold. Unlike in task 2.3 it may be 0.
+# 2. **Verify** 1 + ℓ rows: accept drafts while they are what the target says, then emit the target's own next token.
+# 3. **Report** the rows that were verified and the rows to drop.
+#
+# Entries of `target_tokens` beyond ℓ belong to rows that are never computed. Do not look at them: an engine that has them has already
+# paid for them. Check an entry when you use it: `whole_number(f"target_tokens[{k}]", targets[k], low=0)` returns it, or refuses what is
+# no token.
+#
+# By hand: drafts [5, 7, 2], confidences [.9, .8, .3], threshold .5, so ℓ = 2 and 3 rows. The target says [5, 6, …]: draft 5 is accepted,
+# 7 is not, 6 takes its place. Emitted: [5, 6]. One row, that of draft 7, is dropped.
+
+# %% task="7.2"
+def decode_round(
+    draft_tokens: ArrayLike,
+    confidences: ArrayLike,
+    target_tokens: ArrayLike,
+    threshold: float,
+) -> dict[str, Any]:
+    """Play one greedy round: trim the block, verify what is left, and say what the cache drops.
+
+    The verify length ℓ is the number of confidences before the first one below the threshold; it may
+    be 0. One forward over the anchor and ℓ drafts then makes 1 + ℓ rows. Drafts are accepted while
+    they are what the target says, and the target's own next token follows.
+
+    Args:
+        draft_tokens: (γ,) drafted tokens x_1..x_γ; γ = 0 is legal.
+        confidences: (γ,) chances in [0, 1], one a draft.
+        target_tokens: (γ+1,) the target's choices; entry k follows the first k drafts. Entries
+            beyond ℓ belong to rows that are never computed, and may be anything.
+        threshold: number in [0, 1]; a confidence that equals it passes.
+
+    Returns:
+        A dict: verified_rows, accepted, dropped_rows, plain ints; tokens, a list of plain ints:
+        the accepted drafts and one more.
+
+    Raises:
+        ValueError: lengths that do not fit, a confidence or a threshold outside [0, 1], or a used
+            token that is no token id.
+
+    Example:
+        draft_tokens [5, 7, 2], confidences [.9, .8, .3], target_tokens [5, 6, 1, 4], threshold .5
+        ℓ = 2, so 3 rows; 5 is accepted, 7 is not, the target says 6
+        →  {'verified_rows': 3, 'accepted': 1, 'tokens': [5, 6], 'dropped_rows': 1}
+
+    Source: DSpark (arXiv 2607.05147): the verified prefix; Leviathan et al. (arXiv 2211.17192).
+    """
+    drafts = token_ids("draft_tokens", draft_tokens)  # (γ,)
+    values = unit_numbers("confidences", confidences, may_be_empty=True)  # (γ,)
+    check_same_length("draft_tokens", drafts, "confidences", values)
+    threshold = unit_number("threshold", threshold)
+    targets = entries("target_tokens", target_tokens, len(drafts) + 1)  # checked where they are used
+    ### BEGIN SOLUTION
+    length = 0
+    while length < len(drafts) and values[length] >= threshold:
+        length += 1
+    tokens: list[int] = []
+    for k in range(length + 1):  # the rows of the forward
+        tokens.append(whole_number(f"target_tokens[{k}]", targets[k], low=0))
+        if k == length or drafts[k] != tokens[k]:
+            break
+    accepted = len(tokens) - 1
+    return {
+        "verified_rows": 1 + length,
+        "accepted": accepted,
+        "tokens": tokens,
+        "dropped_rows": length - accepted,
+    }
+    ### END SOLUTION
+
+# %% check="7.2"
+check("7.2", decode_round)
+
+# %% [markdown]
+# The same block in three rounds, by your function. Only the confidences differ.
+
+# %% role="picture"
+block, target_says = [5, 7, 2, 4, 6], [5, 7, 2, 1, 6, 3]
+rounds = []
+for confidences in ([0.9] * 5, [0.9, 0.9, 0.9, 0.3, 0.9], [0.9, 0.3, 0.9, 0.9, 0.9]):
+    made = decode_round(block, confidences, target_says, threshold=0.5)
+    print(made)
+    rounds.append({"drafted": block, "verified": made["verified_rows"] - 1, "accepted": made["accepted"],
+                   "emitted": made["tokens"]})
+viz.round_rows(rounds)
+
+# %% [markdown]
+# Round 1 verifies two drafts for nothing. Round 2 trims just those: the same tokens for two rows less. Round 3 trims too much and
+# emits two tokens fewer. **Confidence changes cost and speed; it cannot change the text.**
+#
+# ## Task 7.3 · The next block size
+#
+# How long should the next block be? Let α be the chance that a draft is accepted, given that those before it were. Then a block
+# of γ drafts yields
+#
+# $$1 + \alpha + \alpha^2 + \dots + \alpha^\gamma$$
+#
+# tokens a round, and the best γ has the most tokens per time. The engine knows the time of a round for each γ, and it can
+# estimate α from the rounds that it has just seen.
+#
+# Take care with that estimate. A round that verified twelve drafts and accepted three says: three yes, **one** no. The
+# eight drafts behind the rejection were never put to the test. A round that accepted all its drafts says no *no* at all.
+#
+# $$\alpha = \frac{\text{accepted drafts}}{\text{tested drafts}}, \qquad
+# \text{tested in a round} = \min(\text{accepted} + 1, \text{verified})$$
+#
+# By hand: accepted [1, 2] of verified [2, 2]. Round 1 tested both drafts and accepted one, round 2 tested and accepted both: α = 3/4. With
+# round times [4, 5, 6] for γ = 0, 1, 2: 1/4 = .25, 1.75/5 = .35, 2.3125/6 = .385. The answer is 2. Of equal ones the smallest counts.
+
+# %% task="7.3"
+def best_block_size(
+    accepted_counts: ArrayLike,
+    verified_counts: ArrayLike,
+    round_times: ArrayLike,
+) -> int:
+    """Choose how many tokens to draft next, from what the last rounds accepted.
+
+    One rate α stands for every position: accepted drafts over drafts that were put to the test. A
+    round tests its accepted drafts and, if it rejected one, that one; what lies behind a rejection
+    was never tested. A block of γ tokens then yields 1 + α + α² + … + α^γ tokens a round.
+
+    Args:
+        accepted_counts: accepted drafts of each recent round.
+        verified_counts: verified drafts of the same rounds, at least as many as were accepted.
+        round_times: entry γ is the time of a round with γ drafts, in any unit; entry 0 is a step of
+            plain decoding. The largest γ is the last entry's.
+
+    Returns:
+        The γ of the most tokens per time, a plain int; of equal ones the smallest.
+
+    Raises:
+        ValueError: counts that do not fit, rounds in which no draft was tested, or a time that is
+            no finite number above 0.
+
+    Example:
+        accepted_counts [1, 2], verified_counts [2, 2], round_times [4, 5, 6]
+        α = 3 / 4, since three of four tested drafts were accepted
+        1 / 4 = .25, 1.75 / 5 = .35, 2.3125 / 6 = .385  →  2
+
+    Source: Leviathan et al. (arXiv 2211.17192), Section 3: the choice of γ.
+    """
+    accepted = whole_numbers("accepted_counts", accepted_counts, low=0)  # (n,)
+    verified = whole_numbers("verified_counts", verified_counts, low=0)  # (n,)
+    check_same_length("accepted_counts", accepted, "verified_counts", verified)
+    for i, most in enumerate(verified):
+        whole_number(f"accepted_counts[{i}]", accepted[i], low=0, high=most)
+    if sum(verified) == 0:
+        raise ValueError("verified_counts holds no draft, so there is nothing to learn from.")
+    times = numbers("round_times", round_times, low=0.0, above=True)  # (γ_max + 1,)
+    if times.size == 0:
+        raise ValueError("round_times is empty: it needs the time of plain decoding at least.")
+    ### BEGIN SOLUTION
+    tested = sum(min(kept + 1, most) for kept, most in zip(accepted, verified))
+    alpha = sum(accepted) / tested
+    tokens = np.cumsum(alpha ** np.arange(times.size))  # (γ_max + 1,) tokens a round
+    return int(np.argmax(tokens / times))
+    ### END SOLUTION
+
+# %% check="7.3"
+check("7.3", best_block_size)
+
+# %% [markdown]
+# Three histories of forty rounds, with true rates of .9, .7 and .4, and an engine whose round takes 10 ms and 0.8 ms more
+# for each draft. The dotted lines are your answers.
+
+# %% role="picture"
+rng = np.random.default_rng(1)
+times = 10.0 + 0.8 * np.arange(17)                   # ms, for γ = 0..16
+curves, marks = {}, {}
+for alpha in (0.9, 0.7, 0.4):
+    accepted = np.cumprod(rng.random((40, 7)) < alpha, axis=1).sum(axis=1)
+    curves[f"α = {alpha}"] = np.cumsum(alpha ** np.arange(17)) / times * 1000
+    size = best_block_size(accepted, [7] * 40, times)
+    marks[f"γ = {size}"] = size
+viz.lines({"tokens per second": curves}, x=range(17), x_name="block size γ", marks=marks)
+
+# %% [markdown]
+# Accepted over *verified* drafts would have called the drafter of α = .7 one of about .33: six of seven drafts of a block get the
+# blame for one rejection. One rate for all positions is a model, too. DSpark's drafts come close to it; DFlash's decay along the
+# block (lesson 02), and for them the curve bends down earlier.
+#
+# ## Task 7.4 · Give up, and try again
+#
+# Some stretches of text cannot be guessed. There a round still costs a draft and a wide verification, and yields one token. The
+# engine should notice, decode plainly for a while, and then **try again**:
+#
+# * **while drafting**: look at the last `patience` rounds. If all of them drafted and they emitted fewer than `break_even` tokens
+#   on average, give up. An equal mean goes on. If there are not that many rounds, or one of them was plain, it is too early to judge;
+# * **in a pause**: try again once the last `retry_after` rounds were all plain;
+# * at the very beginning: draft.
+#
+# `break_even` is the accepted length at which a round with drafts is as fast as plain decoding (lesson 00).
+#
+# By hand, with break_even 1.5, patience 2, retry_after 3: emitted [3, 1, 1] gives up, since (1 + 1) / 2 < 1.5. Then drafted
+# [4, 4, 0, 0] stays plain, and drafted [4, 4, 0, 0, 0] tries again.
+
+# %% task="7.4"
+def keep_drafting(
+    drafted: ArrayLike,
+    emitted: ArrayLike,
+    break_even: float,
+    patience: int,
+    retry_after: int,
+) -> bool:
+    """Decide whether the next round drafts, or falls back to one step of plain decoding.
+
+    While drafting: give up when the last `patience` rounds, all of which drafted, emitted fewer than
+    break_even tokens on average; with fewer such rounds in a row, go on. While plain: try again once
+    the last `retry_after` rounds were all plain. At the very beginning, draft.
+
+    Args:
+        drafted: drafts of each round so far, 0 for a plain one.
+        emitted: tokens that each of these rounds emitted, at least 1.
+        break_even: tokens a round at which drafting is as fast as plain decoding.
+        patience: how many rounds are looked at, at least 1.
+        retry_after: how many plain rounds a pause lasts, at least 1.
+
+    Returns:
+        Whether to draft, a plain bool.
+
+    Raises:
+        ValueError: lengths that do not fit, a round that emitted nothing or more than its drafts and
+            one, a break_even that is no finite number, or a count below 1.
+
+    Example:
+        drafted [4, 4, 4], emitted [3, 1, 1], break_even 1.5, patience 2, retry_after 8
+        the last two emitted 1 on average  →  False
+
+    Source: DSpark (arXiv 2607.05147): a round that does not pay is decoded plainly.
+    """
+    blocks = whole_numbers("drafted", drafted, low=0)  # (n,)
+    yields = whole_numbers("emitted", emitted, low=1)  # (n,)
+    check_same_length("drafted", blocks, "emitted", yields)
+    for i, size in enumerate(blocks):
+        whole_number(f"emitted[{i}]", yields[i], low=1, high=size + 1)
+    break_even = number("break_even", break_even)
+    patience = whole_number("patience", patience, low=1)
+    retry_after = whole_number("retry_after", retry_after, low=1)
+    ### BEGIN SOLUTION
+    if blocks and blocks[-1] == 0:
+        pause = blocks[-retry_after:]
+        return len(pause) == retry_after and not any(pause)
+    if len(blocks) < patience or 0 in blocks[-patience:]:
+        return True
+    return sum(yields[-patience:]) >= break_even * patience
+    ### END SOLUTION
+
+# %% check="7.4"
+check("7.4", keep_drafting)
+
+# %% [markdown]
+# A text with a hard stretch from token 100 to token 250, where α falls from .8 to .05. A round with six drafts takes twice as long as a
+# plain one, so the break-even is 2.
+
+# %% role="picture"
+def serve(decide, tokens=400, seed=3):
+    """Play a request to its end: the time and the tokens after every round."""
+    rng = np.random.default_rng(seed)
+    drafted, emitted, clock = [], [], []
+    while sum(emitted) < tokens:
+        alpha = 0.05 if 100 <= sum(emitted) < 250 else 0.8
+        drafts = 6 if decide(drafted, emitted) else 0
+        drafted.append(drafts)
+        emitted.append(1 + int(np.cumprod(rng.random(drafts) < alpha).sum()))
+        clock.append(2.0 if drafts else 1.0)
+    return np.cumsum([0.0, *clock]), np.cumsum([0, *emitted])
+
+
+policies = {
+    "never draft": lambda drafted, emitted: False,
+    "always draft": lambda drafted, emitted: True,
+    "with fallback": lambda drafted, emitted: keep_drafting(drafted, emitted, 2.0, 4, 20),
+}
+served = {name: serve(decide) for name, decide in policies.items()}
+print({name: f"{times[-1]:.0f} steps" for name, (times, tokens) in served.items()})
+clock = np.arange(0, 401, 5)
+viz.lines({"tokens so far": {name: np.interp(clock, *line, right=np.nan) for name, line in served.items()}},
+          x=clock, x_name="time, in steps of plain decoding")
+
+# %% [markdown]
+# Always drafting is fast in the easy parts, and in the hard one half as fast as no draft at all. With the fallback the hard stretch
+# runs nearly at the speed of plain decoding; the flat pieces are the second tries, four rounds of drafting after each pause of
+# twenty. Behind the hard stretch it takes up to one pause until drafting is back.
+#
+# ## Task 7.5 · Counts that add up
+#
+# A monitor is worth something if every token is counted once. Follow one draft: it is **trimmed** before the forward, **rejected** by
+# it, or **accepted**. Follow one token of the output: it is an accepted draft, or the one that the target adds in every round. The last
+# round may be **cut** by a stop token or the cap. So
+#
+# $$\text{drafted} = \text{trimmed} + \text{rejected} + \text{accepted}, \qquad
+# \text{accepted} + \text{rounds} = \text{emitted} + \text{cut}.$$
+#
+# **τ** is the number of *emitted* tokens a round. The checks at the top of the stub refuse counts that cannot be.
+#
+# By hand: drafted [4, 4], verified [3, 4], accepted [2, 4], emitted [3, 2]. One draft was trimmed, one rejected, six accepted. The
+# rounds made 3 + 5 tokens, but a stop token ended the output after 5: cut 3, and τ = 5/2.
+
+# %% task="7.5"
+def round_totals(
+    drafted: ArrayLike,
+    verified: ArrayLike,
+    accepted: ArrayLike,
+    emitted: ArrayLike,
+) -> dict[str, Any]:
+    """Sum a request's rounds up, so that every drafted and every emitted token is counted once.
+
+    A draft is trimmed before the forward, rejected by it, or accepted: the three sum to drafted. A
+    round emits its accepted drafts and one token more; only the last round of a request may emit
+    less, where the output is cut by a stop token or the cap: accepted + rounds = emitted + cut.
+
+    Args:
+        drafted: drafted tokens of each round.
+        verified: drafts that the target's forward saw, at most as many as were drafted.
+        accepted: drafts that it accepted, at most as many as were verified.
+        emitted: tokens that the round added to the output.
+
+    Returns:
+        A dict of plain ints: rounds, drafted, trimmed, rejected, accepted, emitted, cut; and tau,
+        the tokens emitted a round, a plain float, nan without rounds.
+
+    Raises:
+        ValueError: lengths that do not fit, or counts that cannot be: the message names the argument
+            and the round.
+
+    Example:
+        drafted [4, 4], verified [3, 4], accepted [2, 4], emitted [3, 2]
+        the last round is cut after 2 of its 5 tokens
+        →  rounds 2, drafted 8, trimmed 1, rejected 1, accepted 6, emitted 5, cut 3, tau 2.5
+
+    Source: the definition of the accepted length τ, the bonus token included.
+    """
+    blocks = whole_numbers("drafted", drafted, low=0)  # (n,)
+    seen = whole_numbers("verified", verified, low=0)  # (n,)
+    kept = whole_numbers("accepted", accepted, low=0)  # (n,)
+    out = whole_numbers("emitted", emitted, low=1)  # (n,)
+    for name, counts in (("verified", seen), ("accepted", kept), ("emitted", out)):
+        check_same_length("drafted", blocks, name, counts)
+    for i in range(len(blocks)):
+        whole_number(f"verified[{i}]", seen[i], low=0, high=blocks[i])
+        whole_number(f"accepted[{i}]", kept[i], low=0, high=seen[i])
+        least = 1 if i == len(blocks) - 1 else kept[i] + 1  # only the last round may be cut
+        whole_number(f"emitted[{i}]", out[i], low=least, high=kept[i] + 1)
+    ### BEGIN SOLUTION
+    return {
+        "rounds": len(blocks),
+        "drafted": sum(blocks),
+        "trimmed": sum(blocks) - sum(seen),
+        "rejected": sum(seen) - sum(kept),
+        "accepted": sum(kept),
+        "emitted": sum(out),
+        "cut": sum(kept) + len(blocks) - sum(out),
+        "tau": sum(out) / len(blocks) if blocks else math.nan,
+    }
+    ### END SOLUTION
+
+# %% check="7.5"
+check("7.5", round_totals)
+
+# %% [markdown]
+# ## Your engine
+#
+# `dspark_mini.engine.generate` is the loop of this lesson and nothing else: every step is a function that can be swapped. The next cell puts
+# **your own** functions into it, from this notebook and from those of earlier lessons. `own("2.2")` fetches yours if it passes its
+# check, and says so if it has to take the kit's.
+#
+# The target is a toy whose next token depends on the last two, over twelve tokens; the drafters have seen its table through
+# noise. That is enough to show everything but the speed: the kit's engine counts cache rows as it would for a real model and asserts the
+# contract after every round.
+
+# %% role="picture"
+from dspark_mini.engine import Steps, generate
+from dspark_mini.toy import ToyDrafter, ToyTarget
+from grader import own
+
+choose_prefix = own("2.3")
+steps = Steps(
+    draft=own("2.2"),
+    trim=lambda confidences: choose_prefix(confidences, 0.3) if confidences else 0,
+    verify_greedy=own("1.1"),
+    verify_sampling=own("1.4"),
+    cut=own("1.6"),
+    rollback=rollback_rows,
+    block_size=lambda trace: 6,
+)
+
+
+def run(steps, markov=True, seed=2, prompt=(3, 1), **settings):
+    """Generate 40 tokens with a fresh toy; token 0 ends the text."""
+    target = ToyTarget.random(12, seed)
+    drafter = ToyDrafter(target.table, noise=0.3, seed=seed + 100, markov=markov)
+    return generate(target, drafter, prompt, 40, stop_tokens=[0], steps=steps, **settings)
+
+
+trace = run(steps)
+print("output", trace.output)
+viz.round_rows([vars(this) for this in trace.rounds])
+
+# %% [markdown]
+# **The same text?** Plain decoding is the same loop without drafts. Over many prompts, with DSpark's bias and without it (DFlash), the
+# output must be equal, token for token:
+
+# %% role="picture"
+from dataclasses import replace
+
+plain = replace(steps, keep_drafting=lambda trace: False)
+prompts = [(a, b) for a in range(1, 12) for b in range(1, 12)]
+for name, markov in (("DSpark", True), ("DFlash", False)):
+    same = sum(run(steps, markov, prompt=p).output == run(plain, prompt=p).output for p in prompts)
+    print(f"{name}: {same} of {len(prompts)} outputs are those of plain decoding")
+
+# %% [markdown]
+# **At a temperature** there is no one right text, but there is a right *law*, and the toy is small enough to enumerate it. The next cell
+# follows every coin that the engine tosses, both ways, with all drafts, rejections and residuals in between, for an output of
+# two tokens over a vocabulary of three.
+
+# %% role="picture"
+from dspark_mini.laws import law
+
+
+def two_tokens(rng, steps):
+    target = ToyTarget.random(3, seed=4, sharpness=1.0)
+    drafter = ToyDrafter(target.table, noise=1.0, seed=5)
+    return tuple(generate(target, drafter, [1], 2, temperature=1.0, rng=rng, steps=steps).output)
+
+
+small = replace(steps, block_size=lambda trace: 2, trim=len)
+speculative = law(lambda rng: two_tokens(rng, small))
+directly = law(lambda rng: two_tokens(rng, plain))
+for pair, chance in sorted(directly.items()):
+    print(pair, f"plain {chance:.6f}   speculative {speculative.get(pair, 0.0):.6f}")
+
+# %% [markdown]
+# **What the monitor sees.** Two hundred requests, once with each drafter, and once with the trim left out. Your `round_totals` sums each run up:
+
+# %% role="picture"
+def total(steps, markov):
+    """Sum up the rounds of many requests, as if they were one."""
+    sums = []
+    for seed in range(20):
+        for prompt in ((3, 1), (5, 2), (7, 4), (1, 9), (2, 6), (8, 8), (4, 10), (6, 3), (9, 5), (10, 7)):
+            sums.append(round_totals(**run(steps, markov, seed, prompt).counts))
+    added = {name: sum(one[name] for one in sums) for name in sums[0]}
+    return added | {"tau": added["emitted"] / added["rounds"]}
+
+
+viz.draft_fates({
+    "DFlash, no trim": total(replace(steps, trim=len), markov=False),
+    "DSpark, no trim": total(replace(steps, trim=len), markov=True),
+    "DSpark, trimmed": total(steps, markov=True),
+})
+
+# %% [markdown]
+# The bias makes more tokens of the same drafts, so DSpark needs fewer rounds. The trim gives up a little of τ and spares the target
+# some of the rows that it would have rejected: whether that pays is the scheduler's question (lesson 05).
+#
+# **And with your adaptive parts.** The last piece: the block size from the last rounds and the fallback.
+
+# %% role="picture"
+ROUND_MS = 10.0 + 1.5 * np.arange(9)                 # a round with γ drafts, γ = 0..8
+
+
+def next_size(trace):
+    """Four drafts at first, then what the last ten rounds suggest."""
+    counts = {name: values[-10:] for name, values in trace.counts.items()}
+    return best_block_size(counts["accepted"], counts["verified"], ROUND_MS) if sum(counts["verified"]) else 4
+
+
+def go_on(trace):
+    counts = trace.counts
+    return keep_drafting(counts["drafted"], counts["emitted"], ROUND_MS[4] / ROUND_MS[0], 4, 6)
+
+
+adaptive = replace(steps, trim=len, block_size=next_size, keep_drafting=go_on)
+for noise in (0.1, 1.0, 4.0):
+    target = ToyTarget.random(12, seed=2)
+    drafter = ToyDrafter(target.table, noise, seed=7)
+    rng = np.random.default_rng(0)
+    trace = generate(target, drafter, [3, 1], 200, temperature=1.0, rng=rng, steps=adaptive)
+    sizes = trace.counts["drafted"]
+    ms = ROUND_MS[sizes].sum()
+    print(f"noise {noise}: block sizes {sizes[:14]} …  {200 * ROUND_MS[0] / ms:.2f} times plain decoding")
+
+# %% [markdown]
+# ## Looking back
+#
+# * **What you saw.** The text is settled by two functions of lesson 01. All the rest, cache rows, trim, block size, fallback, counts, changes
+#   only the cost, and goes wrong without a trace in the text. So it needs assertions (the cache contract), identities (the counts) and a
+#   clock, not a look at the output.
+# * **What the paper reports.** DSpark's τ at γ = 7, temperature 1 and Qwen3-4B is 16.3 % above DFlash's on average over nine sets; its
+#   conditional acceptance starts high and stays, where DFlash's decays (DSpark, arXiv 2607.05147, Table 1 and Figure 2). The toy's
+#   numbers are not comparable with that; the shape is the same, for the same reason.
+# * **What production engines got wrong here.**
+#   *Rows rolled back for the batch instead of for each request*: the others kept rows of refused drafts, and acceptance fell from about 1.5
+#   to 0.47 tokens ([mlx-vlm pull request 1155](https://github.com/Blaizzy/mlx-vlm/pull/1155)).
+#   *τ counted from accepted + 1*: a stop token inside the accepted prefix made it too high
+#   ([vLLM issue 56101](https://github.com/vllm-project/vllm/issues/56101)). Your `cut` is what was missing.
+#   *No fallback*: in long chats a DFlash engine went on verifying full blocks of 16 through stretches that yielded next to nothing
+#   ([dflash-mlx pull request 15](https://github.com/bstnxbt/dflash-mlx/pull/15) proposes a window and a cooldown, like your task 7.4).
+#
+# ## Further reading
+#
+# * DSpark: *Confidence-Scheduled Speculative Decoding with Semi-Autoregressive Generation*,
+#   [arXiv 2607.05147](https://arxiv.org/abs/2607.05147)
+# * Leviathan et al.: *Fast Inference from Transformers via Speculative Decoding*, Section 3, on α and the choice of γ,
+#   [arXiv 2211.17192](https://arxiv.org/abs/2211.17192)
+# * `dspark_mini/engine.py`, the loop itself, in one sitting

@@ -1,0 +1,264 @@
+"""A course full of hostile submissions: each stands between two honest ones, and all are graded in one batch.
+
+The batch is graded by the command line, as an instructor would, in a process of its own with shorter budgets.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from grader.build import NOTEBOOKS
+from grader.checks import TASKS
+from grader.process import ROOT
+
+LESSON, TASK = "02_parallel_drafting", TASKS["2.5"]
+SECRET = "the instructor's own secret"
+PATCHES = {"calling.py": ("CALL_SECONDS", 1.0), "loader.py": ("CELL_SECONDS", 1.0)}
+# Runs `dspark-mini` with the budgets above, in this process and in the children.
+QUICK = f"""
+import contextlib, re, sys
+from dspark_mini import cli
+from grader import process
+laid_out = process.child_library
+
+@contextlib.contextmanager
+def quick_library():
+    with laid_out() as folder:
+        for name, (constant, seconds) in {PATCHES!r}.items():
+            file = folder / "grader" / "child" / name
+            text, count = re.subn(rf"^{{constant}} = .*$", f"{{constant}} = {{seconds}}", file.read_text(), flags=re.M)
+            assert count == 1
+            file.write_text(text)
+            setattr(process, constant, seconds)
+        yield folder
+
+from grader import grading
+def sandboxed(source, library, sandbox=True, real=grading.grade):
+    return real(source, library, True)
+grading.grade = sandboxed
+process.child_library, process.GRACE_SECONDS = quick_library, 1.0
+sys.argv[0] = "dspark-mini"
+cli.main()
+"""
+PR_SET_CHILD_SUBREAPER = 36
+Attack = tuple[str, "str | Callable[[Path], None]"]  # "15 pass", and the cells or what writes the student's folder
+
+
+@dataclass(repr=False)
+class Batch:
+    """What came of one batch: its results in their order, and what it did to the world around."""
+
+    attacks: Mapping[str, Attack]
+    results: dict[int, dict[str, Any]]  # by the place in the batch: attacks are odd, honest ones even
+    output: str
+    returncode: int
+    results_text: str
+    changes: list[str] = field(default_factory=list)
+    left_running: list[str] = field(default_factory=list)
+    contacts: list[str] = field(default_factory=list)
+
+    def of(self, attack: str) -> dict[str, Any]:
+        """The result of one attack."""
+        return self.results[2 * list(self.attacks).index(attack) + 1]
+
+    def beside(self, attack: str) -> list[dict[str, Any]]:
+        """The results of the honest ones before and behind it."""
+        place = 2 * list(self.attacks).index(attack) + 1
+        return [self.results[place - 1], self.results[place + 1]]
+
+    def got(self, attack: str) -> str:
+        """Points and status of the attacked task, "0 unreadable" where there is none."""
+        result = self.of(attack)
+        task = next((task for task in result["tasks"] if task["task"] == TASK.id), None)
+        assert result["score"] == (task["points"] if task else 0)
+        return f"{task['points']} {task['status']}" if task else f"{result['score']} {result['status']}"
+
+    @cached_property
+    def everything_written(self) -> str:
+        """All that the batch has put out, as text."""
+        return self.output + self.results_text
+
+
+@pytest.fixture(scope="session")
+def reference() -> str:
+    """The right solution of the task that is attacked."""
+    return TASK.reference_source
+
+
+@pytest.fixture(scope="session")
+def grade_batch(tmp_path_factory: pytest.TempPathFactory, reference: str) -> Callable[[Mapping[str, Attack]], Batch]:
+    """Return a function that grades attacks, each between two honest submissions."""
+
+    def graded(attacks: Mapping[str, Attack]) -> Batch:
+        course = tmp_path_factory.mktemp("course")
+        for name in ("submitted", "home", "out", "tmp", "cwd"):
+            (course / name).mkdir()
+        (course / "home" / "secret.txt").write_text(SECRET)
+        with listening(course) as (places, contacts):
+            lay_out(course / "submitted", attacks, reference, places)
+            return run(course, attacks, contacts)
+
+    return graded
+
+
+def lay_out(folder: Path, attacks: Mapping[str, Attack], reference: str, places: Mapping[str, str]) -> None:
+    """Write the submissions: right, attack, partly right, attack, right, … and a number at the end of every name."""
+    honest = (reference, reference.replace("if tried else math.nan", "if tried else 0.0"))
+    for place in range(2 * len(attacks) + 1):
+        if place % 2 == 0:
+            write_notebook(folder / f"honest {place:03}", honest[place // 2 % 2])
+            continue
+        name, (_, attack) = list(attacks.items())[place // 2]
+        student = os.fsencode(name.replace("/", "∕")) + f" {place:03}".encode()
+        student_folder = Path(os.fsdecode(os.fsencode(folder) + b"/" + student))
+        if callable(attack):
+            student_folder.mkdir()
+            attack(student_folder)
+        else:
+            write_notebook(student_folder, fill(attack, places | {"RIGHT": reference}))
+
+
+def fill(text: str, places: Mapping[str, str]) -> str:
+    """Replace the words in capitals by what they stand for."""
+    return re.sub(rf"\b(?:{'|'.join(places)})\b", lambda found: places[found[0]], text)
+
+
+def write_notebook(folder: Path, code: str) -> Path:
+    """Write a lesson with the given imports and some code, in cells divided by `# %%` lines."""
+    setup = next(
+        cell for cell in nbformat.read(NOTEBOOKS / f"{LESSON}.ipynb", as_version=4).cells if "setup" in cell.id
+    )
+    cells = [nbformat.v4.new_code_cell(part.strip("\n")) for part in re.split(r"^# %%\n", code, flags=re.M)]
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{LESSON}.ipynb"
+    path.write_text(json.dumps(nbformat.v4.new_notebook(cells=[setup, *cells])), encoding="utf-8")
+    return path
+
+
+def run(course: Path, attacks: Mapping[str, Attack], contacts: list[str]) -> Batch:
+    """Grade the course and look at what has changed around it."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # whatever outlives the grader becomes a child of this process
+    before, running = snapshot(course), set(own_children())
+    results_file = course / "out" / "results.json"
+    options = ["--json", str(results_file), "--jobs", "2", "--unsafe-no-sandbox"]
+    done = subprocess.run(
+        [sys.executable, "-c", QUICK, "grade", str(course / "submitted"), *options],
+        cwd=course / "cwd",
+        env=os.environ
+        | {"HOME": str(course / "home"), "TMPDIR": str(course / "tmp"), "DSPARK_SECRET": SECRET, "COLUMNS": "250"}
+        | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=300,
+    )
+    output = done.stdout.decode(errors="surrogateescape")
+    text = results_file.read_text(encoding="utf-8") if results_file.exists() else "[]"
+    results = {
+        int(found[0]): r for r in json.loads(text) if (found := re.findall(r"(\d{3})(?!.*\d{3})", r["submission"]))
+    }
+    left = left_running(running)
+    return Batch(attacks, results, output, done.returncode, text, changed(before, snapshot(course)), left, contacts)
+
+
+# --- What is looked at around a batch ----------------------------------------------------------------
+
+
+def snapshot(course: Path) -> dict[str, str]:
+    """Every file of the course, but for the results, and of the repository's rooms, with what is in it."""
+    rooms = [course, *(ROOT / name for name in ("dspark_mini", "grader", "solutions", "notebooks", "tests"))]
+    files = (path for room in rooms for path in room.rglob("*") if "__pycache__" not in path.parts)
+    return {str(path): _state(path) for path in files if path.parent != course / "out"}
+
+
+def _state(path: Path) -> str:
+    information = path.lstat()
+    plain = path.is_file() and not path.is_symlink() and information.st_size < 1 << 22
+    content = hashlib.sha256(path.read_bytes()).hexdigest() if plain else str(information.st_size)
+    return f"{information.st_mode} {content}"
+
+
+def changed(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+
+
+def own_children() -> Iterator[int]:
+    """The processes that have this one as their parent."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (folder / "stat").read_text().rpartition(")")[2].split()[1] == str(os.getpid()):
+                yield int(folder.name)
+
+
+def left_running(before: set[int]) -> list[str]:
+    """What still runs once all that was killed has had time to go; it is ended then."""
+    for _ in range(60):
+        found = [pid for pid in own_children() if pid not in before]
+        for pid in found:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+        if not found:
+            return []
+        time.sleep(0.05)
+    lines = []
+    for pid in found:
+        with contextlib.suppress(OSError):
+            lines.append(Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " "))
+            os.kill(pid, signal.SIGKILL)
+    return lines
+
+
+@contextlib.contextmanager
+def listening(course: Path) -> Iterator[tuple[dict[str, str], list[str]]]:
+    """Listen on TCP, UDP and Unix sockets; yield the words that stand for places, and whoever has called."""
+    contacts: list[str] = []
+    abstract = f"\0{course}"
+    kinds = {
+        "TCP": (socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
+        "UDP": (socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
+        "ABSTRACT": (socket.AF_UNIX, socket.SOCK_STREAM, abstract),
+        "UNIX": (socket.AF_UNIX, socket.SOCK_STREAM, str(course / "s")),
+    }
+    places = {
+        "ROOT": repr(str(ROOT)),
+        "COURSE": repr(str(course)),
+        "GRADER_SECRET": repr(SECRET),
+        "GRADER": repr(os.getpid()),
+    }
+    with contextlib.ExitStack() as stack:
+        for name, (family, kind, address) in kinds.items():
+            server = stack.enter_context(socket.socket(family, kind))
+            server.bind(address)
+            if kind == socket.SOCK_STREAM:
+                server.listen()
+            places[name] = repr(server.getsockname() if family == socket.AF_INET else address)
+            threading.Thread(target=_note, args=(server, name, kind, contacts), daemon=True).start()
+        yield places, contacts
+
+
+def _note(server: socket.socket, name: str, kind: int, contacts: list[str]) -> None:
+    with contextlib.suppress(OSError):
+        while True:
+            if kind == socket.SOCK_STREAM:
+                server.accept()[0].close()
+            else:
+                server.recv(100)
+            contacts.append(name)

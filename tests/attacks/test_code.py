@@ -1,0 +1,364 @@
+"""Code that cheats, lies, or breaks its own process: it earns what its answers are worth, and harms nobody.
+
+In the tables: what the attack must get, then its cells. RIGHT stands for the right solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+FORGE = r"""
+import json, os, stat, struct
+
+def pipes():
+    for number in range(64):
+        try:
+            if stat.S_ISFIFO(os.fstat(number).st_mode):
+                yield number
+        except OSError:
+            pass
+
+def send_raw(data):
+    for number in pipes():
+        try:
+            os.write(number, data)
+        except OSError:
+            pass
+
+def forge(tree):
+    text = tree if isinstance(tree, bytes) else json.dumps(tree).encode()
+    send_raw(struct.pack("<II", len(text), 0) + text)
+
+def d(**items):
+    return {"d": [[key, value] for key, value in items.items()]}
+"""
+WRONG = "def conditional_acceptance(accepted_counts, block_size):\n    return [0.5] * block_size\n"
+NONE = "conditional_acceptance = None\n"
+
+
+def function(body: str, before: str = "") -> str:
+    """A solution with one line as its body, behind some lines that run first."""
+    return f"{before}\ndef conditional_acceptance(accepted_counts, block_size):\n    {body}\n"
+
+
+LOOPS: dict[str, tuple[str, str]] = {
+    "a loop": ("0 timeout", function("while True: pass")),
+    "a loop that catches everything": (
+        "0 timeout",
+        function("while True:\n        try:\n            while True: pass\n        except BaseException: pass"),
+    ),
+    "a sleep": ("0 timeout", function("time.sleep(1000)", "import time")),
+    "a loop in C": ("0 timeout", function("re.match('(a+)+$', 'a' * 60 + 'b')", "import re")),
+    "a huge power": ("0 timeout", function("return 7 ** 10 ** 9")),
+    "a loop with its alarms blocked": (
+        "0 timeout",
+        function(
+            "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 64))\n    while True: time.sleep(1)",
+            "import signal, time",
+        ),
+    ),
+    "a loop that takes the time limit away": (
+        "0 timeout",
+        function("while True: time.sleep(1)", "import signal, time\nsignal.setitimer = lambda *a: None"),
+    ),
+    "a loop in the text of an exception": (
+        "0 timeout",
+        function("raise E", "class E(Exception):\n    def __str__(self):\n        while True: pass"),
+    ),
+    "a stop signal": ("0 timeout", function("os.kill(os.getpid(), signal.SIGSTOP)", "import os, signal")),
+    "a lock that is never opened": (
+        "0 timeout",
+        function("lock.acquire()", "import threading\nlock = threading.Lock()\nlock.acquire()"),
+    ),
+    "cells that never end, before the answer": ("15 pass", "while True: pass\n# %%\nwhile True: pass\n# %%\nRIGHT"),
+    "a cell that never ends, with the answer in it": ("0 timeout", "while True: pass\nRIGHT"),
+    "a hidden case that hangs": (
+        "14 timeout",
+        "import time\nRIGHT\n# %%\nright = conditional_acceptance\n"
+        + function("time.sleep(9 * (len(accepted_counts) > 1000))\n    return right(accepted_counts, block_size)"),
+    ),
+}
+
+BOMBS: dict[str, tuple[str, str]] = {
+    "one array of 4 GiB": ("0 error", function("return float(np.ones(1 << 29).sum())")),
+    "a list that grows": ("0 error", function("x = []\n    while True: x.append(np.empty(1 << 26))")),
+    "a repeated list": ("0 error", function("return [0.0] * 10 ** 10")),
+    "endless recursion": ("0 error", function("return conditional_acceptance(accepted_counts, block_size)")),
+    "recursion without a limit": (
+        "0 error",
+        function("return A().x", "import sys\nsys.setrecursionlimit(10 ** 9)\nclass A:\n"
+                 "    def __getattr__(self, name): return getattr(self, name + 'a')"),
+    ),
+    "an endless generator": ("0 fail", function("while True: yield 1.0")),
+    "a result of three megabytes of text": ("0 fail", function("return 'x' * (3 << 20)")),
+    "a result of a gigabyte of text": ("0 error", function("return 'x' * (1 << 30)")),
+    "a result nested a thousand deep": (
+        "0 fail", function("x = []\n    for _ in range(1000): x = [x]\n    return x")
+    ),
+    "a result that holds itself": ("0 fail", function("x = []\n    x.append(x)\n    return x")),
+    "an error of 100 MB": ("0 error", function("raise KeyError('x' * 10 ** 8)")),
+    "a type with a name of a megabyte": ("0 fail", function("return type('N' * 10 ** 6, (), {})()")),
+    "an error with a name of a megabyte": ("0 error", function("raise type('N' * 10 ** 6, (Exception,), {})")),
+    "twenty megabytes of prints": ("15 pass", "for _ in range(20): print('x' * 10 ** 6)\n# %%\nRIGHT"),
+    "a flood on its own descriptors": (
+        "0 timeout", function("while True: os.write(1, b'x' * 10 ** 5), os.write(2, b'y' * 10 ** 5)", "import os")
+    ),
+    "a warning and a log line with every call": (
+        "15 pass",
+        "import logging, sys, warnings\nlogging.basicConfig()\nRIGHT\n# %%\nright = conditional_acceptance\n"
+        + function("warnings.warn('w'), logging.error('e'), print('!', file=sys.stderr)\n"
+                   "    return right(accepted_counts, block_size)"),
+    ),
+}  # fmt: skip
+
+EXITS: dict[str, tuple[str, str]] = {
+    "sys.exit": ("0 error", function("sys.exit(0)", "import sys")),
+    "os._exit": ("0 error", function("os._exit(0)", "import os")),
+    "os._exit in a cell": ("15 pass", "import os\nos._exit(0)\n# %%\nRIGHT"),
+    "os._exit in many cells": ("15 pass", "# %%\n".join(["import os\nos._exit(0)\n"] * 8 + ["RIGHT"])),
+    "os._exit with the answer": ("0 error", "RIGHT\nimport os\nos._exit(0)"),
+    "a kill signal": ("0 error", function("os.kill(os.getpid(), signal.SIGKILL)", "import os, signal")),
+    "an alarm that is left": ("15 pass", "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\n# %%\nRIGHT"),
+    "a segmentation fault": ("0 error", function("ctypes.string_at(0)", "import ctypes")),
+    "an abort": ("0 error", function("os.abort()", "import os")),
+    "an interrupt": ("0 error", function("raise KeyboardInterrupt")),
+    "the end of a generator": ("0 error", function("raise GeneratorExit")),
+    "an exception that is none": ("0 error", function("raise type('E', (BaseException,), {})")),
+    "an exception whose text raises": (
+        "0 error", function("raise E", "class E(Exception):\n    def __str__(self): raise E"),
+    ),
+    "a time limit of its own": ("0 error", function("raise TimeoutError")),
+    "standard streams that are closed": (
+        "15 pass",
+        "import os, sys\nfor s in (sys.stdin, sys.stdout, sys.stderr): s.close()\n"
+        "for n in (0, 1, 2): os.close(n)\n# %%\nRIGHT",
+    ),
+    "the wire closed": ("0 error", FORGE + function("[os.close(n) for n in list(pipes())]")),
+    "what is done at exit": (
+        "15 pass",
+        "import atexit, gc, weakref\ndef forever(*a):\n    while True: pass\natexit.register(forever)\n"
+        "class D:\n    def __del__(self): forever()\nkept = D()\nweakref.finalize(kept, forever)\n# %%\nRIGHT",
+    ),
+    "callbacks of the garbage collector": (
+        "15 pass", "import gc\ngc.callbacks.append(lambda *a: 1 / 0)\nclass D:\n    def __del__(self): raise KeyError\n"
+        "D()\ngc.collect()\n# %%\nRIGHT",
+    ),
+    "threads that never end": (
+        "15 pass",
+        "import threading, time\nfor _ in range(20): threading.Thread(target=time.sleep, args=(1000,)).start()\n"
+        "# %%\nRIGHT",
+    ),
+}  # fmt: skip
+
+PATCHES: dict[str, tuple[str, str]] = {
+    "NumPy that finds everything equal": (
+        "0 fail",
+        "for f in ('array_equal', 'allclose', 'isclose', 'equal'): setattr(np, f, lambda *a, **k: True)\n# %%\n"
+        + WRONG,
+    ),
+    "NumPy that is gone": ("0 error", "import sys\nRIGHT\nfor name in [*vars(np)]: delattr(np, name)"),
+    "builtins that agree with everything": (
+        "0 fail",
+        "import builtins\nfor f in ('all', 'any', 'isinstance', 'hasattr'): setattr(builtins, f, lambda *a: True)\n"
+        "builtins.abs = builtins.max = lambda *a: 0\n# %%\n" + WRONG,
+    ),
+    "a check that passes": (
+        "0 fail",
+        "import grader, sys, types\ngrader.check = check = lambda *a: 15.0\n"
+        "sys.modules['grader.checks'] = types.ModuleType('grader.checks')\n# %%\n" + WRONG,
+    ),
+    "a Report of its own": (
+        "0 fail",
+        "class Report:\n    status, points, max_points, passed = 'pass', 10 ** 6, 1, True\n"
+        + function("return Report()"),
+    ),
+    "a caller that answers for the function": (
+        "0 fail",
+        "from grader.child import calling\n"
+        "calling.LocalCaller.outcome = lambda self, call: calling.Outcome(value=[1.0])\n# %%\n" + WRONG,
+    ),
+    "a wire that sends no errors": (
+        "0 fail",
+        "from grader.child import main\nreal = main.send_outcome\n"
+        "main.send_outcome = lambda s, o: real(s, {**o, 'error': None, 'value': [0.5]})\n# %%\n" + WRONG,
+    ),
+    "a trace and a profile function": (
+        "15 pass",
+        "import sys, threading\nseen = []\n"
+        "def look(frame, event, arg):\n    seen.append((event, frame.f_code.co_name))\n    return look\n"
+        "sys.settrace(look), sys.setprofile(look), threading.settrace(look)\n# %%\nRIGHT",
+    ),
+    "frames that are searched for what is expected": (
+        "0 fail",
+        "import sys\n"
+        + function(
+            "frame = sys._getframe()\n    while frame:\n        for value in [*frame.f_locals.values()]:\n"
+            "            expected = getattr(value, 'expected', None)\n"
+            "            if expected is not None: return expected\n        frame = frame.f_back\n    return []"
+        ),
+    ),
+    "a memory that is searched for what is expected": (
+        "0 fail",
+        "import gc\n"
+        + function(
+            "for thing in gc.get_objects():\n"
+            "        if type(thing).__name__ in ('Example', 'Bad', 'Task'): return thing.expected\n    return []"
+        ),
+    ),
+    "the reference imported": ("0 error", NONE + "from dspark_mini.confidence import conditional_acceptance"),
+    "the checks imported": (
+        "0 fail",
+        "try:\n    from grader.checks import TASKS\n"
+        "    conditional_acceptance = TASKS['2.5'].reference\nexcept ImportError:\n    pass\n# %%\n"
+        "if 'conditional_acceptance' not in globals():\n    def conditional_acceptance(*a): return []",
+    ),
+    "an import that finds everything": (
+        "0 fail",
+        "import sys, types\nclass F:\n    def find_spec(self, name, path=None, target=None):\n"
+        "        raise SystemExit\nsys.meta_path.insert(0, F())\n# %%\n" + WRONG,
+    ),
+    "arguments that are changed": (
+        "14 partial",
+        "RIGHT\n# %%\nright = conditional_acceptance\n"
+        + function(
+            "result = right(accepted_counts, block_size)\n    try: accepted_counts[0] = 0\n"
+            "    except IndexError: pass\n    return result"
+        ),
+    ),
+    "answers by the number of the call": (
+        "0 fail", "answers = iter([[0.75, 2 / 3, 0.0]] * 2)\n" + function("return next(answers, [0.5])"),
+    ),
+    "answers to the visible examples only": (
+        "3 partial",
+        "table = {((2, 0, 1, 2), 3): [.75, 2 / 3, 0.], ((2, 2), 2): [1., 1.], ((1, 2), 2): [1., .5],\n"
+        "         ((1, 2), 3): [1., .5, 0.], ((1, 1), 2): [1., 0.], ((0, 0, 0, 2), 2): [.25, 1.]}\n"
+        + function("return table[tuple(int(n) for n in accepted_counts), block_size]"),
+    ),
+}  # fmt: skip
+
+LIES: dict[str, tuple[str, str]] = {
+    "a list that equals everything": (
+        "0 fail",
+        "class L(list):\n    __eq__ = lambda *a: True\n    __ne__ = lambda *a: False\n    __hash__ = None\n"
+        + function("return L([0.5] * block_size)"),
+    ),
+    "floats that equal everything": (
+        "0 fail",
+        "class F(float):\n    __eq__ = __le__ = __ge__ = lambda *a: True\n    __sub__ = __rsub__ = lambda *a: 0.0\n"
+        + function("return [F(0.5)] * block_size"),
+    ),
+    "an array that equals everything": (
+        "0 fail",
+        "class A(np.ndarray):\n    __eq__ = lambda *a: True\n    __array_ufunc__ = lambda *a, **k: np.True_\n"
+        + function("return np.full(block_size, 0.5).view(A)"),
+    ),
+    "an object that becomes any array": (
+        "0 fail",
+        "class O:\n    __array__ = lambda *a, **k: np.zeros(3)\n    __len__ = lambda s: 3\n"
+        + function("return O()"),
+    ),
+    "an object that says it is a list": (
+        "0 fail", "class O:\n    __class__ = property(lambda s: list)\n" + function("return O()")
+    ),
+    "a type that claims all instances": (
+        "0 fail",
+        "class M(type):\n    __instancecheck__ = __subclasscheck__ = __eq__ = lambda *a: True\n"
+        "    __hash__ = type.__hash__\n"
+        "class O(metaclass=M): pass\n" + function("return O()"),
+    ),
+    "a type whose name raises": (
+        "0 error",
+        "class M(type):\n    __name__ = property(lambda s: 1 / 0)\nclass O(metaclass=M): pass\n"
+        + function("return O()"),
+    ),
+    "a pickle": (
+        "0 fail",
+        "import os\nclass P:\n    def __reduce__(self): return os.system, ('touch pickled',)\n"
+        + function("return P()"),
+    ),
+    "an array of objects": ("0 fail", function("return np.array([object()] * block_size, dtype=object)")),
+    "a structured array": ("0 fail", function("return np.zeros(block_size, dtype=[('a', 'f8')])")),
+    "a masked array": ("0 fail", function("return np.ma.masked_all(block_size)")),
+    "NaN for everything": ("0 fail", function("return [float('nan')] * block_size")),
+    "a complex number": ("0 fail", function("return [complex(1, 0)] * block_size")),
+    "text that looks like a list": ("0 fail", function("return '[0.75, 0.6666666666666666, 0.0]'")),
+    "an error called ValueError": (
+        "0 error", "class ValueError(Exception): pass\n" + function("raise ValueError('accepted_counts position 2')")
+    ),
+    "always a ValueError": (
+        "0 error", function("raise ValueError('accepted_counts 0 1 2 block_size')")
+    ),
+    "always not started": ("0 missing", function("raise NotImplementedError")),
+    "a class in place of the function": (
+        "0 fail", NONE + "class conditional_acceptance:\n    def __init__(self, *a): pass"
+    ),
+    "a property in place of the function": ("0 missing", "conditional_acceptance = property(lambda s: 1)"),
+    "an object whose call lies": (
+        "0 fail",
+        "class C:\n    __code__ = property(lambda s: 1 / 0)\n    def __call__(self, *a): return self\n"
+        "conditional_acceptance = C()",
+    ),
+}  # fmt: skip
+
+# A reply needs the number of its call: the calls of the batch count from 1.
+WIRE: dict[str, tuple[str, str]] = {
+    "garbage on the wire": ("0 error", FORGE + function("send_raw(b'garbage!' * 100)")),
+    "half a message": ("0 timeout", FORGE + function("send_raw(struct.pack('<II', 1 << 20, 1 << 20))")),
+    "a message of four gigabytes": ("0 error", FORGE + function("send_raw(b'\\xff' * 8)")),
+    "replies of the future": (
+        "0 error", FORGE + function("for n in range(1, 500): forge(d(number=n + 50, value={'l': [0.5]}))"),
+    ),
+    "replies of the past": (
+        "0 error",
+        FORGE + "RIGHT\n# %%\nright = conditional_acceptance\n"
+        + function("forge(d(number=0, value={'l': [0.5]}))\n    return right(accepted_counts, block_size)"),
+    ),
+    "replies in another order": (
+        "0 error", FORGE + function("for n in range(100, 0, -1): forge(d(number=n, value={'l': [0.5]}))")
+    ),
+    "a reply that is a pickle": (
+        "0 error", FORGE + function("send_raw(b'\\x80\\x04\\x95' + b'cos\\nsystem\\n(S\"touch pickled\"\\ntR.' * 9)")
+    ),
+    "an array of objects on the wire": (
+        "0 error", FORGE + function("forge(d(number=1, value={'a': ['O', [1]]}))")
+    ),
+    "an array of a negative size": ("0 error", FORGE + function("forge(d(number=1, value={'a': ['d', [-1, -1]]}))")),
+    "a number that is infinite": ("0 error", FORGE + function("forge(b'{\"d\": [[\"number\", Infinity]]}')")),
+    "a reply nested too deeply": ("0 error", FORGE + function("forge(b'[' * 10 ** 6)")),
+    "a reply that says that all is well": (
+        "0 error", FORGE + function("forge(d(loaded={'d': []}, defined={'l': []}, score=15, status='pass'))")
+    ),
+    "points forged while loading": (
+        "0 error", FORGE + NONE + "forge(d(loaded={'d': []}, defined={'l': ['conditional_acceptance']}))\nos._exit(0)"
+    ),
+    "pieces forged while loading": ("15 pass", FORGE + "forge(d(running=99))\n# %%\nRIGHT"),
+    "the next requests read away": (
+        "0 timeout",
+        FORGE + "import time\n"
+        + function("for n in pipes():\n        try: os.set_blocking(n, False), os.read(n, 1 << 20)\n"
+                   "        except OSError: pass\n    time.sleep(1000)"),
+    ),
+}  # fmt: skip
+
+ATTACKS = LOOPS | BOMBS | EXITS | PATCHES | LIES | WIRE
+
+
+@pytest.fixture(scope="module")
+def batch(grade_batch: Callable[..., Any]) -> Any:
+    return grade_batch(ATTACKS)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_an_attack_gets_what_its_answers_are_worth_and_its_neighbours_what_they_always_get(
+    batch: Any, attack: str
+) -> None:
+    assert batch.got(attack) == ATTACKS[attack][0]
+    assert sorted(result["score"] for result in batch.beside(attack)) == [9, 15]
+
+
+def test_the_world_around_is_as_it_was(batch: Any) -> None:
+    assert batch.changes == [] and batch.left_running == [] and batch.contacts == []
+    assert batch.returncode == 0

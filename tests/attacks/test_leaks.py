@@ -1,0 +1,123 @@
+"""Code that echoes what it was called with: no hidden input, and no line of a hidden test, comes out anywhere.
+
+Each of these answers rightly while the inputs are few, as in the visible examples, and smuggles out what it gets else.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.checks import TASKS, lesson_02
+from grader.child.calling import Call
+
+# What every one of them is built of: the right function, a mark for the inputs, and what has been seen so far.
+TOOLS = """RIGHT
+# %%
+import os, sys
+right, seen = conditional_acceptance, []
+
+def mark(counts, size):
+    return "ECHO_" + "_".join(str(int(n)) for n in counts) + f"_OF_{int(size)}_END"
+
+def is_hidden(counts, size):
+    return len(counts) > 4 or int(size) > 3 or any(int(n) < 0 or int(n) == 9 for n in counts)
+"""
+
+
+def echo(where_hidden: str, else_: str = "return right(counts, size)", before: str = "") -> str:
+    body = f"    if is_hidden(counts, size):\n        {where_hidden}\n    {else_}\n"
+    return f"{TOOLS}{before}\ndef conditional_acceptance(counts, size):\n{body}"
+
+
+REMEMBER = "seen.append(mark(counts, size)); return right(counts, size)"
+ATTACKS = {
+    "the text of an error": ("3 partial", echo("raise KeyError(mark(counts, size))")),
+    "the text of a ValueError": ("3 partial", echo("raise ValueError(mark(counts, size))")),
+    "the name of an error": ("3 partial", echo("raise type(mark(counts, size), (Exception,), {})")),
+    "the name of a ValueError": ("3 partial", echo("raise type(mark(counts, size), (ValueError,), {})")),
+    "the line of an error": (
+        "3 partial",
+        echo(
+            "exec(compile('raise KeyError', FILE, 'exec').replace(co_firstlineno=777000 + int(counts[0]) * 10))",
+            before="FILE = mark.__code__.co_filename",
+        ),
+    ),
+    "the name of a type": ("3 partial", echo("return type(mark(counts, size), (), {})()")),
+    "a text": ("3 partial", echo("return mark(counts, size)")),
+    "a key": ("3 partial", echo("return {mark(counts, size): 1}")),
+    "a later result": ("0", echo(REMEMBER, "return [*seen] or right(counts, size)")),
+    "a later type": ("0", echo(REMEMBER, "return type(seen[-1], (), {})() if seen else right(counts, size)")),
+    "a later error": ("0", echo(REMEMBER, "if seen: raise KeyError(seen[-1])\n    return right(counts, size)")),
+    "a later ValueError": ("0", echo(REMEMBER, "if seen: raise ValueError(seen[-1])\n    return right(counts, size)")),
+    "a later name of an error": (
+        "0",
+        echo(REMEMBER, "if seen: raise type(seen[-1], (Exception,), {})\n    return right(counts, size)"),
+    ),
+    "standard output and error": (
+        "15 pass",
+        echo("print(mark(counts, size)), print(mark(counts, size), file=sys.stderr)\n"
+             "        for n in (1, 2): os.write(n, mark(counts, size).encode())\n        return right(counts, size)"),
+    ),
+    "a file for its own next process": (
+        "14 partial 5 partial 3 partial 0 error",
+        echo("open('/tmp/kept', 'w').write(mark(counts, size)); os._exit(0)")
+        + "\n# %%\nif os.path.exists('/tmp/kept'): raise KeyError(open('/tmp/kept').read())\ndef block_mask(*a): pass",
+    ),
+    "another function of its own": (
+        "15 pass",
+        echo(REMEMBER, before="def choose_confident_prefix(*a, **k): return type(str(seen), (), {})()\n"),
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def batch(grade_batch: Callable[..., Any]) -> Any:
+    return grade_batch(ATTACKS)
+
+
+def visible_calls() -> Iterator[Call]:
+    """Every call that a learner may see."""
+    for p in TASKS["2.5"].properties:
+        for case in getattr(p.judge, "examples", ()):
+            yield case.call
+
+
+def visible_marks() -> set[str]:
+    calls = [(np.ravel(call.args[0]).tolist(), call.args[1]) for call in visible_calls()]
+    return {f"{'_'.join(map(str, counts))}_OF_{size}" for counts, size in calls}
+
+
+def leaked(text: str) -> list[str]:
+    """The hidden inputs that stand in a text, and marks that have been cut short."""
+    whole = re.findall(r"ECHO_(-?[\d_-]*_OF_-?\d+)_END", text)
+    return [mark for mark in whole if mark not in visible_marks()] + re.findall(r"line 777\d{3}", text) + [
+        "a mark cut short" for _ in range(text.count("ECHO_") - len(whole))
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_no_hidden_input_comes_out(batch: Any, attack: str) -> None:
+    assert leaked(str(batch.of(attack))) == []
+    assert sorted(result["score"] for result in batch.beside(attack)) == [9, 15]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_the_points_are_those_of_the_answers(batch: Any, attack: str) -> None:
+    assert batch.got(attack) in ATTACKS[attack][0]
+
+
+def test_no_hidden_input_stands_in_the_table(batch: Any) -> None:
+    assert leaked(batch.output) == [] and batch.changes == [] and batch.left_running == []
+
+
+def test_no_line_of_a_hidden_test_comes_out(batch: Any) -> None:
+    source = inspect.getsource(lesson_02)
+    regions = re.findall(r"### BEGIN HIDDEN TESTS\n(.*?)### END HIDDEN TESTS", source, re.S)
+    lines = {line.strip() for region in regions for line in region.splitlines() if len(line.strip()) > 20}
+    assert len(lines) > 100 and [line for line in lines if line in batch.everything_written] == []

@@ -1,0 +1,325 @@
+"""Grading a class, by nbgrader and by dspark-mini: `python tests/benchmarks/grading_speed.py`.
+
+Both get the same folder of submissions of lesson 02 in the same run: right ones, wrong ones and unfinished ones, whose
+scores are known from checking their functions in this process. nbgrader gets every tenth of them, and its time is
+scaled to all of them; with --full it gets all. Processor time is that of all processes together, and says more than
+seconds where others use the machine. Then ten times as many are graded, to see whether the rate stays and how much
+memory it takes; and gradings are cut short at random points, by Ctrl-C and by SIGKILL in turn, and gone on with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from grader.build import SOLUTIONS, _cells, notebook
+from grader.mutants import Variant, all_variants
+from grader.process import ROOT
+from grader.submissions import tasks_of
+from grader.tasks import Task
+
+LESSON = "02_parallel_drafting"
+TASKS = [task for task in tasks_of(LESSON) if task.id != "record"]  # the record's solution is given
+GIVEN = sum(task.max_points for task in tasks_of(LESSON) if task.id == "record")
+NBGRADER_CONFIG = """
+c = get_config()
+c.CourseDirectory.course_id = "benchmark"
+c.ClearSolutions.code_stub = {"python": "# YOUR CODE HERE, in place of what follows"}
+c.Execute.timeout = 120
+"""
+LOCAL_MARKS = "def wrong(*about):\n    return lambda function: function\n\n\nright = wrong\n"
+SLOW_SECONDS = 3.0
+
+
+@dataclass
+class Measured:
+    """What one run took."""
+
+    seconds: float
+    processor_seconds: float
+    peak_mib: float = 0.0  # of the process that was started
+    workers_mib: float = 0.0  # of the largest of its workers
+    results: dict[str, float] = field(default_factory=dict)
+
+
+def main() -> None:
+    options = parsed()
+    with tempfile.TemporaryDirectory(prefix="dspark-mini-benchmark-") as name:
+        course = Path(name)
+        expected = make_class(course, options.submissions, random.Random(options.seed))
+        print(f"{len(expected)} submissions of {LESSON}, {options.jobs} jobs, seed {options.seed}", flush=True)
+        compare(course, expected, options)
+        if options.many:
+            scale(course, options)
+        if options.interruptions:
+            interrupt(course, options)
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--submissions", type=int, default=100)
+    parser.add_argument("--full", action="store_true", help="let nbgrader grade all of them, not every tenth")
+    parser.add_argument("--many", type=int, default=1000, help="for the rate and the memory; 0 leaves that out")
+    parser.add_argument("--interruptions", type=int, default=20)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--unsafe-no-sandbox", action="store_true")
+    return parser.parse_args()
+
+
+# --- The class ---------------------------------------------------------------------------------------
+
+
+def make_class(course: Path, number: int, rng: random.Random) -> dict[str, int]:
+    """Write the submissions of a class and return the score that each has to get."""
+    (course / "nbgrader_config.py").write_text(NBGRADER_CONFIG)
+    cells = list(_cells((SOLUTIONS / f"{LESSON}.py").read_text(encoding="utf-8")))
+    write(course / "source" / LESSON / f"{LESSON}.ipynb", notebook(cells, for_nbgrader=True))
+    nbgrader(course, "generate_assignment")
+    released = (course / "release" / LESSON / f"{LESSON}.ipynb").read_text(encoding="utf-8")
+    variants = [variant for variant in all_variants() if variant.task in {task.id for task in TASKS}]
+    rng.shuffle(variants)
+    wrong, right = [v for v in variants if v.caught_by], [v for v in variants if not v.caught_by]
+    expected = {}
+    while len(expected) < number:
+        edits, score = submission(len(expected) % 3, wrong, right, rng)
+        if score is None:
+            continue
+        student = f"s{len(expected):04d}"
+        hand_in(course / "submitted" / student / LESSON / f"{LESSON}.ipynb", released, edits)
+        expected[student] = score
+    return expected
+
+
+def submission(
+    kind: int, wrong: list[Variant], right: list[Variant], rng: random.Random
+) -> tuple[dict[str, str], int | None]:
+    """Return the cells of a submission that is right in another style, wrong in one task, or unfinished."""
+    edits = {cell_of(task): task.reference_source for task in TASKS}
+    if kind == 2:
+        left_out = rng.sample(TASKS, rng.randint(1, len(TASKS)))
+        for task in left_out:
+            del edits[cell_of(task)]
+        return edits, GIVEN + sum(task.max_points for task in TASKS if task not in left_out)
+    variant = (wrong if kind else right).pop(0)
+    (right, wrong)[kind].append(variant)
+    task = next(task for task in TASKS if task.id == variant.task)
+    start = time.monotonic()
+    points = task.check(variant.function).points
+    edits[cell_of(task)] = source_of(variant, task)
+    too_slow = time.monotonic() - start > SLOW_SECONDS  # those are about budgets, which two graders count differently
+    return edits, None if too_slow else GIVEN + points + sum(t.max_points for t in TASKS if t is not task)
+
+
+def cell_of(task: Task) -> str:
+    return f"task-{task.id.replace('.', '-')}"
+
+
+def source_of(variant: Variant, task: Task) -> str:
+    """Return a cell with everything that a variant needs, which gives it the name of the task's function."""
+    module = inspect.getsource(sys.modules[variant.function.__module__])
+    alone = re.sub(r"^from grader\.mutants import .*\n", LOCAL_MARKS, module, flags=re.M)
+    name = variant.function.__name__
+    return alone if name == task.function else f"{alone}\n\n{task.function} = {name}\n"
+
+
+def hand_in(target: Path, released: str, edits: dict[str, str]) -> None:
+    document = json.loads(released)
+    for cell in document["cells"]:
+        cell["source"] = edits.get(cell["id"], cell["source"])
+    write(target, json.dumps(document))
+
+
+def write(target: Path, text: str) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8")
+
+
+# --- Both graders ------------------------------------------------------------------------------------
+
+
+def compare(course: Path, expected: dict[str, int], options: argparse.Namespace) -> None:
+    """Let both grade the class; print their times, and whether all three scores agree."""
+    ours = dspark(course / "submitted", course / "ours.json", options)
+    chosen = sorted(expected)[:: 1 if options.full else 10]
+    part = course / "part"
+    for student in chosen:
+        shutil.copytree(course / "submitted" / student, part / "submitted" / student)
+    for name in ("nbgrader_config.py", "source"):
+        (part / name).symlink_to(course / name)
+    theirs = autograde(part)
+    print(f"\n{'':14}{'submissions':>12}{'seconds':>10}{'each':>9}{'processor':>11}{'each':>9}")
+    for name, run in (("nbgrader", theirs), ("dspark-mini", ours)):
+        count = len(run.results)
+        print(
+            f"{name:14}{count:12}{run.seconds:10.1f}{run.seconds / count:9.3f}"
+            f"{run.processor_seconds:11.1f}{run.processor_seconds / count:9.3f}"
+        )
+    scaled = "" if options.full else f" (nbgrader's time for {len(chosen)}, scaled to {len(expected)})"
+    share = len(expected) / len(chosen)
+    print(
+        f"ratio: {theirs.seconds * share / ours.seconds:.1f} times in seconds, "
+        f"{theirs.processor_seconds * share / ours.processor_seconds:.1f} times in processor time{scaled}"
+    )
+    report_differences("dspark-mini and the known scores", ours.results, expected)
+    report_differences("nbgrader and the known scores", theirs.results, {name: expected[name] for name in chosen})
+
+
+def report_differences(title: str, found: dict[str, float], expected: dict[str, int]) -> None:
+    differences = {name: (found.get(name), score) for name, score in expected.items() if found.get(name) != score}
+    print(f"{title}: {len(expected) - len(differences)} of {len(expected)} equal {differences or ''}", flush=True)
+
+
+def autograde(course: Path) -> Measured:
+    """Run nbgrader's own autograde and read the scores from its gradebook."""
+    from nbgrader.api import Gradebook
+
+    nbgrader(course, "generate_assignment")
+    measured = timed(["nbgrader", "autograde", LESSON], course, nbgrader_environment())
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        measured.results = {s.student.id: s.score for s in book.assignment_submissions(LESSON)}
+    return measured
+
+
+def nbgrader(course: Path, command: str) -> None:
+    subprocess.run(
+        ["nbgrader", command, LESSON], cwd=course, env=nbgrader_environment(), check=True, capture_output=True
+    )
+
+
+def nbgrader_environment() -> dict[str, str]:
+    """Let nbgrader find its own commands, and its kernels the kit."""
+    tools = str(Path(sys.executable).parent)
+    return os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+
+
+def words(folder: Path, target: Path, options: argparse.Namespace, *more: str) -> list[str]:
+    command = [sys.executable, "-m", "dspark_mini.cli", "grade", str(folder), "--jobs", str(options.jobs)]
+    unsafe = ["--unsafe-no-sandbox"] if options.unsafe_no_sandbox else []
+    return [*command, "--json", str(target), *unsafe, *more]
+
+
+def dspark(folder: Path, target: Path, options: argparse.Namespace) -> Measured:
+    measured = timed(words(folder, target, options), ROOT, dict(os.environ))
+    measured.results = {result["submission"]: result["score"] for result in json.loads(target.read_text())}
+    return measured
+
+
+def timed(command: list[str], folder: Path, environment: dict[str, str]) -> Measured:
+    """Run a command to its end, and watch how much memory it and its workers take."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    peak = workers = 0.0
+    while process.poll() is None:
+        peak = max(peak, peak_mib(process.pid))
+        workers = max([workers, *(peak_mib(pid) for pid in workers_of(process.pid))])
+        time.sleep(0.1)
+    seconds = time.monotonic() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert process.stderr is not None
+    if process.returncode != 0:
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {process.stderr.read()[-2000:]}")
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Measured(seconds, used, peak, workers)
+
+
+def peak_mib(pid: int) -> float:
+    try:
+        found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    except OSError:
+        return 0.0
+    return int(found[1]) / 1024 if found else 0.0
+
+
+def workers_of(pid: int) -> list[int]:
+    try:
+        return [int(c) for path in Path(f"/proc/{pid}/task").glob("*/children") for c in path.read_text().split()]
+    except OSError:
+        return []
+
+
+# --- Ten times as many, and interruptions ------------------------------------------------------------
+
+
+def scale(course: Path, options: argparse.Namespace) -> None:
+    """Grade a class and a much larger one; print rate and memory of both."""
+    print(f"\n{'submissions':>12}{'seconds':>10}{'a second':>10}{'processor each':>16}{'MiB':>8}{'worker MiB':>12}")
+    students = sorted((course / "submitted").iterdir())
+    for count in (len(students), options.many):
+        folder = course / f"class-{count}"
+        for number in range(count):
+            shutil.copytree(students[number % len(students)], folder / f"s{number:05d}")
+        run = dspark(folder, course / f"class-{count}.json", options)
+        print(
+            f"{count:12}{run.seconds:10.1f}{count / run.seconds:10.2f}{run.processor_seconds / count:16.3f}"
+            f"{run.peak_mib:8.1f}{run.workers_mib:12.1f}",
+            flush=True,
+        )
+
+
+def interrupt(course: Path, options: argparse.Namespace) -> None:
+    """Cut gradings short at random points, go on with each, and compare with one that was left alone."""
+    rng, folder = random.Random(options.seed), course / "few"
+    for student in sorted((course / "submitted").iterdir())[:12]:
+        shutil.copytree(student, folder / student.name)
+    alone = dspark(folder, course / "alone.json", options)
+    whole = summary(course / "alone.json")
+    lost = doubled = changed = 0
+    saved: list[int] = []
+    for number in range(options.interruptions):
+        target = course / f"cut-{number}.json"
+        kept = cut_short(words(folder, target, options), target, rng.uniform(0.0, alone.seconds), number % 2 == 1)
+        saved.append(len(kept))
+        subprocess.run(words(folder, target, options, "--resume"), cwd=ROOT, check=True, capture_output=True)
+        names = [result["submission"] for result in json.loads(target.read_text())]
+        after = journal_lines(target)
+        lost += len(set(whole) - set(names)) + len(set(kept) - set(after))
+        doubled += len(names) - len(set(names))
+        changed += sum(after.get(key) != line for key, line in kept.items()) + (summary(target) != whole)
+    print(
+        f"\n{options.interruptions} interruptions of a batch of {len(whole)}, with {saved} results saved by then: "
+        f"{lost} lost, {doubled} doubled, {changed} changed"
+    )
+
+
+def cut_short(command: list[str], target: Path, seconds: float, kill: bool) -> dict[str, str]:
+    """Start a grading, end it after a while, and return the lines of its journal."""
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(seconds)
+    process.send_signal(signal.SIGKILL if kill else signal.SIGINT)
+    process.wait()
+    return journal_lines(target)
+
+
+def journal_lines(target: Path) -> dict[str, str]:
+    journal = target.with_name(target.name + ".journal")
+    lines = journal.read_text().splitlines(keepends=True) if journal.exists() else []
+    return {json.loads(line)["key"]: line for line in lines if line.endswith("\n")}
+
+
+def summary(target: Path) -> dict[str, Any]:
+    """Return what must be the same in every run: scores and statuses of all tasks, by submission."""
+    return {
+        result["submission"]: (result["score"], [(t["task"], t["points"], t["status"]) for t in result["tasks"]])
+        for result in json.loads(target.read_text())
+    }
+
+
+if __name__ == "__main__":
+    main()
