@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dspark_mini.inputs import (
     check_same_shape,
-    checked_logit_rows,
+    checked_logits,
     numbers,
     probability_rows,
     unit_array,
@@ -135,7 +135,7 @@ def fit_sequential_temperatures(
 
     Source: DSpark (arXiv 2607.05147), Section 3.2.1: sequential temperature scaling.
     """
-    logits = checked_logit_rows("confidence_logits", confidence_logits)  # (N, γ)
+    logits = checked_logits("confidence_logits", confidence_logits)  # (N, γ)
     labels = unit_array("accepted", accepted)  # (N, γ)
     check_same_shape("confidence_logits", logits, "accepted", labels)
     temperatures = numbers("grid", grid, low=0.0, above=True)

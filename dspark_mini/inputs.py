@@ -24,7 +24,6 @@ __all__ = [
     "check_shape",
     "check_speeds",
     "check_tree_rows",
-    "checked_logit_rows",
     "checked_logits",
     "confidence_rows",
     "drafter_mode",
@@ -79,7 +78,7 @@ def logit_rows(name: str, rows: ArrayLike) -> NDArray[Any]:
     return logits if logits.dtype.kind == "f" else logits.astype(np.float64)
 
 
-def checked_logit_rows(name: str, rows: ArrayLike) -> NDArray[np.float64]:
+def checked_logits(name: str, rows: ArrayLike) -> NDArray[np.float64]:
     """Return a matrix of logits as a float64 array (n, m), every number of it checked.
 
     Args:
@@ -90,10 +89,10 @@ def checked_logit_rows(name: str, rows: ArrayLike) -> NDArray[np.float64]:
         ValueError: no rows or columns, ragged rows, or a row that holds NaN, +inf or nothing but −inf.
     """
     logits = logit_rows(name, rows).astype(np.float64, copy=False)
-    bad = (np.isnan(logits) | np.isposinf(logits)).any(axis=1) | np.isneginf(logits).all(axis=1)
-    if bad.any():
-        position = int(bad.argmax())
-        raise ValueError(f"{name} row {position} must hold finite numbers or -inf, not {logits[position].tolist()}.")
+    is_sound = np.isfinite(logits.max(axis=1))  # NaN and +inf win, −inf wins where nothing is left
+    if not is_sound.all():
+        position = int(is_sound.argmin())
+        raise ValueError(f"{name} row {position} {_logit_fault(logits[position])}.")
     return logits
 
 
@@ -159,23 +158,6 @@ def bias_row(name: str, token: int, row: ArrayLike | None, vocabulary: int) -> N
     if bias.shape != (vocabulary,):
         raise ValueError(f"{name} of token {token} has shape {bias.shape}, but the vocabulary needs ({vocabulary},).")
     return bias
-
-
-def checked_logits(name: str, rows: ArrayLike) -> NDArray[np.float64]:
-    """Return a matrix of logits as a float64 array (γ, V), checked for its shape and for its values.
-
-    Args:
-        name: the argument's name, for the message.
-        rows: (γ, V) logits; −inf marks a token that cannot be drafted.
-
-    Raises:
-        ValueError: what logit_rows refuses, or a row with NaN, +inf or only −inf.
-    """
-    logits = logit_rows(name, rows).astype(np.float64, copy=False)
-    for position, row in enumerate(logits):
-        if not (row.max() < np.inf and row.max() > -np.inf):  # NaN and +inf win, −inf wins where nothing is left
-            raise ValueError(f"{name} row {position} {_logit_fault(row)}.")
-    return logits
 
 
 def lookup_table(name: str, table: ArrayLike, rows: int | None = None) -> NDArray[np.float64]:
@@ -595,7 +577,7 @@ def _logit_fault(row: ArrayLike) -> str | None:
     for is_bad, text in ((np.isnan(numbers), "nan"), (np.isposinf(numbers), "+inf")):
         if is_bad.any():
             return f"holds {text} at token {int(is_bad.argmax())}"
-    return "holds nothing but -inf, so no token is left to choose" if np.isneginf(numbers).all() else None
+    return "holds nothing but -inf" if np.isneginf(numbers).all() else None
 
 
 def _probability_fault(row: NDArray[np.float64]) -> str | None:

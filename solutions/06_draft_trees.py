@@ -495,8 +495,8 @@ for one, two in permutations(range(3), 2):
     drawn += q[one] * q[two] / (1 - q[one]) * outcomes([one, two])
 best = outcomes([2, 0])
 print(f"a child is accepted: {drawn[3]:.3f} if drawn, {best[3]:.3f} if the best two")
-laws = {"two children drawn from q": drawn[:3], "always the two best of q": best[:3]}
-viz.tree_laws(p, laws, words=["A", "B", "C"])
+laws = {"two children drawn from q": drawn[:3], "the two best of q": best[:3]}
+viz.emitted_laws(p, laws, words=["A", "B", "C"])
 
 # %% [markdown]
 # So the rule is lossless **if the children were drawn as it assumes**, and badly off if they were not: it then accepts too

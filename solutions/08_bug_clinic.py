@@ -438,7 +438,7 @@ target, softmax = [0.6, 0.4], [1.0, 0.0]             # change the softmax
 told = greedy_proposal([softmax])
 drawn = np.eye(len(softmax))[told["tokens"][0]]      # a greedy drafter drafts this token always
 law = emitted_law(target, told["rows"][0], drawn)
-viz.clinic_laws(target, {"with the row of your function": law})
+viz.emitted_laws(target, {"with the row of your function": law})
 
 # %% check="8.6"
 check("8.6", greedy_proposal)
@@ -495,7 +495,7 @@ target, softmax, top_k = [0.2, 0.5, 0.3], [0.5, 0.3, 0.2], 3      # change top_k
 told = top_k_proposal(softmax, top_k, np.random.default_rng(0))["row"]
 kept = np.where(np.argsort(np.argsort(-np.array(softmax))) < top_k, softmax, 0.0)
 law = emitted_law(target, told, kept / kept.sum())
-viz.clinic_laws(target, {"with the row of your function": law})
+viz.emitted_laws(target, {"with the row of your function": law})
 
 # %% check="8.7"
 check("8.7", top_k_proposal)
@@ -626,7 +626,7 @@ def emit_one_token(token: int, p: ArrayLike, q: ArrayLike, rng: np.random.Genera
 p, q = np.array([0.25, 0.75]), np.array([0.5, 0.5])  # change these
 rng = np.random.default_rng(8)
 emitted = [emit_one_token(int(rng.choice(q.size, p=q)), p, q, rng) for _ in range(4000)]
-viz.clinic_laws(p, {"your function, 4,000 draws": np.bincount(emitted, minlength=p.size) / 4000})
+viz.emitted_laws(p, {"your function, 4,000 draws": np.bincount(emitted, minlength=p.size) / 4000}, tolerance=0.03)
 
 # %% check="8.9"
 check("8.9", emit_one_token)

@@ -7,14 +7,13 @@ from dspark_mini.viz.curves import acceptance_decay, confidence_budget
 from dspark_mini.viz.diagrams import who_depends_on_what
 from dspark_mini.viz.economics import gain_bars, speedup_map, time_line
 from dspark_mini.viz.heads import bias_tables, block_layouts, block_shares
-from dspark_mini.viz.laws import clinic_laws
 from dspark_mini.viz.lines import lines
 from dspark_mini.viz.mask import mask_picture, verification_picture
 from dspark_mini.viz.overview import readme_picture
 from dspark_mini.viz.rounds import cache_rows, draft_fates, round_rows
 from dspark_mini.viz.schedule import verify_schedule
 from dspark_mini.viz.thresholds import speed_by_length, survival_bars, threshold_sweep
-from dspark_mini.viz.trees import draft_tree, tokens_per_round, tree_laws, tree_mask_picture
+from dspark_mini.viz.trees import draft_tree, tokens_per_round, tree_mask_picture
 from dspark_mini.viz.verification import accepted_mass, emitted_laws, verified_rounds
 
 __all__ = [
@@ -26,7 +25,6 @@ __all__ = [
     "bug_map",
     "cache_rows",
     "candidate_grid",
-    "clinic_laws",
     "confidence_budget",
     "draft_fates",
     "draft_tree",
@@ -44,7 +42,6 @@ __all__ = [
     "threshold_sweep",
     "time_line",
     "tokens_per_round",
-    "tree_laws",
     "tree_mask_picture",
     "verification_picture",
     "verified_rounds",

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dspark_mini.inputs import numbers, probability_row, tree_nodes, tree_parents, whole_numbers
+from dspark_mini.inputs import numbers, tree_nodes, tree_parents, whole_numbers
 from dspark_mini.viz.style import (
     BLUE,
     FAINT,
@@ -32,7 +32,6 @@ from dspark_mini.viz.style import (
 )
 
 STEP, WIDE, TALL = 2.1, 1.5, 0.52  # from depth to depth; width and height of a node's box
-HATCHES = ("", "////", "....", "xxxx")
 
 
 def draft_tree(
@@ -189,62 +188,6 @@ def tokens_per_round(curves: Mapping[str, tuple[ArrayLike, ArrayLike]], title: s
     ax.spines["left"].set_visible(False)
     head(ax, title)
     return figure
-
-
-def tree_laws(
-    target: ArrayLike, laws: Mapping[str, ArrayLike], words: Sequence[object] | None = None, title: str | None = None
-) -> Picture:
-    """Draw with which probability each token is emitted, beside what the target wants.
-
-    Args:
-        target: (V,) the target's distribution, drawn as a line over the bars of each token.
-        laws: label → (V,) the law that is emitted.
-        words: (V,) what to write for each token; its number by default.
-        title: what to write above.
-
-    Returns:
-        The picture; the legend says how far each law is from the target, in total variation.
-    """
-    p = probability_row("target", target)  # (V,)
-    rows = {str(label): numbers(f"laws[{label!r}]", law) for label, law in laws.items()}
-    for label, row in rows.items():
-        if row.size != p.size:
-            raise ValueError(f"laws[{label!r}] has {row.size} entries, but target has {p.size}.")
-    names = [str(t) for t in range(p.size)] if words is None else [one_line(word) for word in words]
-    figure = picture(max(4.6, 1.2 + 1.1 * p.size), 3.4)
-    ax = plot_axes(figure)[0]
-    width = 0.76 / max(1, len(rows))
-    for number, (label, row) in enumerate(rows.items()):
-        color = STROKES[number % len(STROKES)][0]
-        _law_bars(ax, row, -0.38 + (number + 0.5) * width, width, color, number, f"{label}: off by {_distance(p, row)}")
-    ax.hlines(p, np.arange(p.size) - 0.46, np.arange(p.size) + 0.46, color=INK, linewidth=2.4, label="target p")
-    ax.set_xticks(range(p.size), names, parse_math=False)
-    ax.set_ylabel("emitted with probability", color=INK, fontsize=NORMAL)
-    ax.spines["left"].set_visible(False)
-    figure.legend(loc="outside lower center", ncols=1, frameon=False, labelcolor=INK, fontsize=SMALL)
-    head(ax, title)
-    return figure
-
-
-def _law_bars(
-    ax: Axes, row: NDArray[np.float64], shift: float, width: float, color: str, number: int, label: str
-) -> None:
-    ax.bar(
-        np.arange(row.size) + shift,
-        row,
-        width=0.88 * width,
-        facecolor=color if number == 0 else "none",
-        edgecolor=color,
-        hatch=HATCHES[number % len(HATCHES)],
-        linewidth=1.2,
-        label=label,
-    )
-
-
-def _distance(p: NDArray[np.float64], law: NDArray[np.float64]) -> str:
-    """Write a total variation distance down, rounding noise as 0."""
-    distance = 0.5 * float(np.abs(p - law).sum())
-    return f"{distance:.3f}" if distance > 1e-9 else "0"
 
 
 def _short(probability: float) -> str:

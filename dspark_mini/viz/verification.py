@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
-from dspark_mini.inputs import probability_row, whole_number, whole_numbers
+from dspark_mini.inputs import numbers, probability_row, whole_number, whole_numbers
 from dspark_mini.viz.style import (
     BLUE,
     GREEN,
@@ -148,7 +148,7 @@ def emitted_laws(
 
     Args:
         target: (V,) the target's distribution, drawn as a mark over each bar.
-        laws: label → (V,) the distribution that a rule emits, exact or counted.
+        laws: label → (V,) the distribution that a rule emits, exact or counted; that of a wrong rule need not sum to 1.
         words: (V,) what to write for each token; its number by default.
         tolerance: up to which total variation a law counts as the target's; larger for laws that were counted.
 
@@ -158,9 +158,11 @@ def emitted_laws(
     row = probability_row("target", target)
     if not isinstance(laws, Mapping) or not laws:
         raise ValueError("laws must be a dict from label to distribution, with at least one entry.")
-    figure = picture(min(8.4, 0.8 + 2.3 * len(laws)), 3.1)
-    for ax, (label, law) in zip(plot_axes(figure, len(laws)), laws.items(), strict=True):
-        emitted = probability_row(f"laws[{label!r}]", law)
+    figure = picture(min(8.4, max(4.2, 0.8 + 2.3 * len(laws))), 3.1)
+    panels = plot_axes(figure, len(laws))
+    panels[0].set_ylabel("probability (line: target p)", color=INK, fontsize=NORMAL)
+    for ax, (label, law) in zip(panels, laws.items(), strict=True):
+        emitted = numbers(f"laws[{label!r}]", law, low=0.0)
         if emitted.size != row.size:
             raise ValueError(f"laws[{label!r}] has {emitted.size} entries, but target has {row.size}.")
         distance = 0.5 * float(np.abs(emitted - row).sum())

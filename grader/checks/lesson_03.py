@@ -242,7 +242,7 @@ TASK_3_1 = Task(
 
 # --- Task 3.2: sample_markov_block -------------------------------------------------------------------
 
-DRAWS = 1200  # six sigma are 0.09 then at most, and the known wrong rules are off by 0.12 or more
+DRAWS = 1200  # a share may be off by 0.09 then at most, and the known wrong rules are off by 0.12 or more
 
 
 def drawn_tokens(result: Any) -> tuple[int, ...]:
@@ -397,7 +397,7 @@ def as_chain(base: Array, anchor: int, w1: Array, w2: Array, temperature: float)
 
 
 def random_laws(rng: Rng) -> Iterator[LawCase]:
-    """One law without rare blocks: counts of a few have longer tails than six sigma allow for."""
+    """One law without rare blocks, of which too few would come to tell anything."""
     while True:
         base, anchor, w1, w2 = chain_arguments(rng, 2, 3, scale=0.7)
         case = as_chain(base * 0.3, anchor, w1, w2, temperature=1.0).law()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dspark_mini.inputs import check_same_shape, checked_logit_rows, numbers, unit_array
+from dspark_mini.inputs import check_same_shape, checked_logits, numbers, unit_array
 from grader.mutants import right, wrong
 
 TASK = "4.4"
@@ -21,7 +21,7 @@ Score = Callable[[Floats, Floats], float]
 
 def _read(confidence_logits: Any, accepted: Any, grid: Any) -> tuple[Floats, Floats, list[float]]:
     """Check the arguments as the top of the stub does; all of them are new."""
-    logits, labels = checked_logit_rows("confidence_logits", confidence_logits), unit_array("accepted", accepted)
+    logits, labels = checked_logits("confidence_logits", confidence_logits), unit_array("accepted", accepted)
     check_same_shape("confidence_logits", logits, "accepted", labels)
     temperatures = numbers("grid", grid, low=0.0, above=True).tolist()
     if not temperatures:

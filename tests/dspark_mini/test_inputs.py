@@ -113,6 +113,17 @@ def test_the_best_sum_shows_whether_row_and_bias_are_sound(pairs: list[tuple[flo
         inputs.check_best(best, block_logits=(3, row), markov_bias=(7, bias))
 
 
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [([1, np.nan], "nan at token 1"), ([np.inf, 1], "+inf at token 0"), ([-np.inf] * 2, "nothing but -inf")],
+)
+def test_checked_logits_name_the_first_row_at_fault(row: list[float], found: str) -> None:
+    rows = [[0, -np.inf], row, [np.nan, np.nan]]
+    with pytest.raises(ValueError, match=re.escape(f"{NAME} row 1 holds {found}.")):
+        inputs.checked_logits(NAME, rows)
+    assert inputs.checked_logits(NAME, rows[:1]).tolist() == [[0.0, -np.inf]]
+
+
 def test_the_best_logit_of_any_argument_is_named_by_it() -> None:
     with pytest.raises(ValueError, match=f"{NAME} row 2 holds nan at token 1"):
         inputs.check_best(NAN, (2, [0.5, NAN]), name=NAME)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dspark_mini.viz import bug_map, clinic_laws
+from dspark_mini.viz import bug_map
 from dspark_mini.viz.style import Picture
 
 
@@ -26,22 +26,11 @@ def test_symptoms_differ_by_more_than_colour() -> None:
     assert len(looks) == 4 and len({look[:2] for look in looks}) >= 3
 
 
-def test_laws_stand_beside_the_target_with_their_distance() -> None:
-    picture = clinic_laws([0.5, 0.5], {"right": [0.5, 0.5], "wrong": [0.75, 0.25]}, words=["of", "no"], title="laws")
-    (ax,) = picture.axes
-    assert [bar.get_height() for bar in ax.patches] == [0.5, 0.5, 0.75, 0.25]
-    legend = [text.get_text() for text in picture.legends[0].get_texts()]
-    assert {"right: off by 0", "wrong: off by 0.250", "target p"} == set(legend)
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["of", "no"]
-
-
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
         (lambda: bug_map({}), "stages"),
         (lambda: bug_map({"a": {str(number): str(number) for number in range(5)}}), "5 different symptoms"),
-        (lambda: clinic_laws([0.5, 0.6], {}), "target"),
-        (lambda: clinic_laws([0.5, 0.5], {"a": [1.0]}), r"laws\['a'\] has 1 entries"),
     ],
 )
 def test_bad_input_gets_a_sentence(draw: Callable[[], object], message: str) -> None:

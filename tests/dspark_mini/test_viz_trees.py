@@ -9,7 +9,7 @@ import pytest
 from matplotlib.axes import Axes
 
 from dspark_mini.trees import tree_mask
-from dspark_mini.viz import draft_tree, tokens_per_round, tree_laws, tree_mask_picture
+from dspark_mini.viz import draft_tree, tokens_per_round, tree_mask_picture
 
 TREE = {"tokens": [0, 1, 2, 1], "parents": [-1, 0, -1, 2], "log_probs": np.log([0.5, 0.25, 0.045, 0.04]).tolist()}
 
@@ -66,13 +66,6 @@ def test_yields_are_drawn_as_given_and_named_at_their_ends() -> None:
     assert texts(ax) == ["chain", "tree"]
 
 
-def test_the_legend_says_how_far_a_law_is_from_the_target() -> None:
-    figure = tree_laws([0.5, 0.5], {"right": [0.5, 0.5], "wrong": [0.75, 0.25]}, words=["A", "B"])
-    labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert {"target p", "right: off by 0", "wrong: off by 0.250"} == set(labels)
-    assert [bar.get_height() for bar in figure.axes[0].patches] == [0.5, 0.5, 0.75, 0.25]
-
-
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
@@ -83,8 +76,6 @@ def test_the_legend_says_how_far_a_law_is_from_the_target() -> None:
         (lambda: tree_mask_picture(np.zeros((0, 3)), []), "one row a node"),
         (lambda: tokens_per_round({}), "curves"),
         (lambda: tokens_per_round({"a": ([1, 2], [1.0])}), r"curves\['a'\]"),
-        (lambda: tree_laws([0.5, 0.6], {}), "target"),
-        (lambda: tree_laws([0.5, 0.5], {"a": [1.0]}), r"laws\['a'\]"),
     ],
 )
 def test_bad_input_gets_a_sentence(draw: Callable[[], object], message: str) -> None:

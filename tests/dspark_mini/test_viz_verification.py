@@ -51,6 +51,8 @@ def test_a_law_that_deviates_is_hatched_and_its_distance_is_written() -> None:
     right, naive = figure.axes
     assert [ax.get_xlabel() for ax in figure.axes] == ["total variation 0.000", "total variation 0.100"]
     assert not any(bar.get_hatch() for bar in right.patches) and all(bar.get_hatch() for bar in naive.patches)
+    (lost,) = emitted_laws(P, {"loses tokens": [0.25, 0.0, 0.0]}, words="ABC").axes
+    assert heights(lost) == [0.25, 0.0, 0.0] and [t.get_text() for t in lost.get_xticklabels()] == ["A", "B", "C"]
     (close,) = emitted_laws(P, {"counted": [0.49, 0.31, 0.2]}, tolerance=0.02).axes
     assert not any(bar.get_hatch() for bar in close.patches)
 
@@ -75,7 +77,7 @@ def test_each_row_of_the_verification_mask_says_what_it_judges() -> None:
         (lambda: accepted_mass([0.5, 0.25], Q, [1, 1]), "p sums"),
         (lambda: emitted_laws(P, {}), "laws must be a dict"),
         (lambda: emitted_laws(P, {"a": [1.0]}), r"laws\['a'\] has 1 entries"),
-        (lambda: emitted_laws(P, {"a": [0.5, 0.5, 0.5]}), r"laws\['a'\] sums"),
+        (lambda: emitted_laws(P, {"a": [0.5, -0.5, 0.5]}), r"laws\['a'\]\[1\]"),
         (lambda: verification_picture([[True, False]], 1), "mask must be square"),
         (lambda: verification_picture(np.eye(2), 3), "context_length"),
     ],

@@ -22,9 +22,9 @@ def library() -> Iterator[Path]:
         yield folder
 
 
-def solved_sources() -> dict[str, str]:
-    """The sources of the solved lesson by cell id."""
-    cells = list(_cells((SOLUTIONS / f"{LESSON}.py").read_text(encoding="utf-8")))
+def solved_sources(lesson: str) -> dict[str, str]:
+    """The sources of a solved lesson by cell id."""
+    cells = list(_cells((SOLUTIONS / f"{lesson}.py").read_text(encoding="utf-8")))
     return {cell.id: cell.source for cell in nbformat.reads(notebook(cells, for_nbgrader=True), as_version=4).cells}
 
 
@@ -32,9 +32,14 @@ def solved_sources() -> dict[str, str]:
 def make_notebook(tmp_path: Path) -> MakeNotebook:
     """Return a function that writes a submission: the handed-out notebook, solved if wanted, with edited cells."""
 
-    def make(name: str = "student/lesson.ipynb", solved: bool = True, edits: dict[str, Any] | None = None) -> Path:
-        document = nbformat.read(NOTEBOOKS / f"{LESSON}.ipynb", as_version=4)
-        sources = solved_sources()
+    def make(
+        name: str = "student/lesson.ipynb",
+        solved: bool = True,
+        edits: dict[str, Any] | None = None,
+        lesson: str = LESSON,
+    ) -> Path:
+        document = nbformat.read(NOTEBOOKS / f"{lesson}.ipynb", as_version=4)
+        sources = solved_sources(lesson)
         for cell in document.cells:
             if solved and cell.id.startswith("task-"):
                 cell.source = sources[cell.id]
