@@ -61,6 +61,11 @@ PR_SET_CHILD_SUBREAPER = 36
 Attack = tuple[str, "str | Callable[[Path], None]"]  # "15 pass", and the cells or what writes the student's folder
 
 
+@pytest.fixture(scope="session", autouse=True)
+def everything_here_is_sandboxed(needs_sandbox: None) -> None:
+    """Try nothing of this on a machine without a sandbox."""
+
+
 @dataclass(repr=False)
 class Batch:
     """What came of one batch: its results in their order, and what it did to the world around."""

@@ -17,7 +17,6 @@ from nbgrader.nbgraderformat import MetadataValidator
 
 from grader import build
 from grader.grading import grade
-from grader.sandbox import NoSandbox, require_sandbox
 from grader.submissions import Source, tasks_of
 
 LESSON = "02_parallel_drafting"
@@ -26,15 +25,7 @@ NBGRADER = Path(sys.executable).with_name("nbgrader")
 NOISE = "import sys, warnings\nprint('x', file=sys.stderr)\nwarnings.warn('w')\n"
 
 
-def without_sandbox() -> str:
-    try:
-        require_sandbox()
-    except NoSandbox as error:
-        return str(error)
-    return ""
-
-
-pytestmark = pytest.mark.skipif(bool(reason := without_sandbox()), reason=reason)
+pytestmark = pytest.mark.usefixtures("needs_sandbox")
 
 
 def nbgrader(command: str, course: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
