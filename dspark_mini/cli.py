@@ -121,13 +121,32 @@ def grade(
     jobs: Annotated[int, typer.Option(min=1, help="Submissions at a time.")] = os.cpu_count() or 1,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted grading stopped.")] = False,
     dask: Annotated[str | None, typer.Option(help="Grade on the Dask cluster at this address.")] = None,
+    pages: Annotated[
+        Path | None, typer.Option("--html", help="Write a report a student and one for the class.")
+    ] = None,
+    canvas: Annotated[
+        tuple[Path, Path] | None, typer.Option(metavar="LIST FILE", help="Fill in the list exported from Canvas.")
+    ] = None,
+    moodle: Annotated[
+        tuple[Path, Path] | None, typer.Option(metavar="LIST FILE", help="Fill in Moodle's grading worksheet.")
+    ] = None,
+    lesson: Annotated[str | None, typer.Option(help="The lesson that the list is for.")] = None,
+    gradescope: Annotated[Path | None, typer.Option(help="Write Gradescope's results.json.")] = None,
+    gradebook: Annotated[bool, typer.Option("--gradebook", help="Record in nbgrader's gradebook.")] = False,
+    course: Annotated[Path | None, typer.Option(help="nbgrader's course folder; build/nbgrader by default.")] = None,
+    db: Annotated[str | None, typer.Option(help="The gradebook's address: postgresql+psycopg://…")] = None,
+    ci: Annotated[bool, typer.Option("--ci", help="Print points for a workflow of GitHub.")] = False,
+    min_score: Annotated[float, typer.Option(help="With --ci: fail below these points.")] = 0.0,
     unsafe_no_sandbox: Annotated[
         bool, typer.Option("--unsafe-no-sandbox", help="Run the code with your own rights: for code that you trust.")
     ] = False,
 ) -> None:
     """Grade submissions: a table, with --json every property of every task, with --csv the points."""
     command = _grader("command").command
-    options = command.Options(json_file, csv_file, jobs, resume, dask, sandbox=not unsafe_no_sandbox)
+    outputs = command.Outputs(
+        canvas, moodle, find_lesson(lesson) if lesson else None, gradescope, pages, gradebook, course, db, ci, min_score
+    )
+    options = command.Options(json_file, csv_file, jobs, resume, dask, not unsafe_no_sandbox, outputs)
     raise typer.Exit(command.grade_paths(paths, options, out))
 
 

@@ -94,7 +94,9 @@ def confident_prefix(threshold: float, max_tokens: int = 8) -> Callable[[Sequenc
 class Steps:
     """The steps of a round, each with the signature of its task; any of them can be a learner's own.
 
-    block_size and keep_drafting look at the rounds so far; the others are pure functions of one round.
+    block_size and keep_drafting look at the rounds so far; the others are pure functions of one round. Above
+    temperature 0 the engine draws the drafts itself, without `draft`, and the text's law stays the target's only
+    if `trim` decides on each draft from the confidences up to its own.
     """
 
     draft: Callable[..., list[int]] = dspark_markov_candidates  # 2.2; 2.1 without its last two arguments
@@ -153,12 +155,11 @@ def generate(
     trace = Trace()
     while len(trace.output) < cap and not set(trace.output[-1:]) & set(stop_tokens):
         anchor = [*context, *trace.output][-1]
+        size = steps.block_size(trace) if steps.keep_drafting(trace) else 0
         this = Round()
-        rows = _draft(
-            this, drafter, anchor, steps.block_size(trace) if steps.keep_drafting(trace) else 0, heat, rng, steps
-        )
+        q = _draft(this, drafter, anchor, whole_number("block size", size, low=0), heat, rng, steps)
         this.verified = whole_number("verify length", steps.trim(this.confidences), low=0, high=len(this.drafted))
-        emitted = _verify(this, target, anchor, rows, heat, rng, steps)
+        emitted = _verify(this, target, anchor, q, heat, rng, steps)
         output = steps.cut([*trace.output, *emitted], stop_tokens, cap)
         this.emitted = output[len(trace.output) :]
         _commit(this, target, drafter, anchor, len(emitted) - len(this.emitted), steps)
@@ -171,18 +172,18 @@ def generate(
 def _draft(this: Round, drafter: Drafter, anchor: int, size: int, heat: float, rng: Any, steps: Steps) -> Logits:
     """Draft a block and return its rows q: those that its tokens were drawn from, or are the best of. (γ, V)"""
     start = time.perf_counter()
-    rows = np.zeros((0, 0))
+    q = np.zeros((0, 0))
     if size > 0:
         base = drafter.block_logits(anchor, size)  # (γ, V)
         if heat == 0.0:
             this.drafted = steps.draft(base, anchor, drafter.bias)
-            rows = softmax(corrected(base, [anchor, *this.drafted], drafter.bias))
+            q = softmax(corrected(base, [anchor, *this.drafted], drafter.bias))
         else:
-            rows = _sample(this.drafted, base, anchor, drafter.bias, heat, rng)
+            q = _sample(this.drafted, base, anchor, drafter.bias, heat, rng)
         # The drafter's best probability, which does not depend on the token that was drawn from the row.
-        this.confidences = rows.max(axis=1).tolist()
+        this.confidences = q.max(axis=1).tolist()
     this.seconds["draft"] = time.perf_counter() - start
-    return rows
+    return q
 
 
 def corrected(base: Logits, previous: Sequence[int], bias: Any) -> Logits:
@@ -201,7 +202,7 @@ def _sample(tokens: list[int], base: Logits, anchor: int, bias: Mapping[int, Any
     return np.array(rows)
 
 
-def _verify(this: Round, target: Target, anchor: int, rows: Logits, heat: float, rng: Any, steps: Steps) -> list[int]:
+def _verify(this: Round, target: Target, anchor: int, q: Logits, heat: float, rng: Any, steps: Steps) -> list[int]:
     """Run the target over the anchor and the trimmed block, and return what the round emits."""
     start = time.perf_counter()
     drafts = this.drafted[: this.verified]
@@ -209,8 +210,8 @@ def _verify(this: Round, target: Target, anchor: int, rows: Logits, heat: float,
     if heat == 0.0:
         verdict = steps.verify_greedy(drafts, logits)
     else:
-        q = rows[: this.verified] if drafts else logits[:0]  # (ℓ, V)
-        verdict = steps.verify_sampling(drafts, q, softmax(logits / heat), rng)
+        seen = q[: this.verified] if drafts else logits[:0]  # (ℓ, V)
+        verdict = steps.verify_sampling(drafts, seen, softmax(logits / heat), rng)
     this.accepted = verdict["accepted"]
     this.seconds["verify"] = time.perf_counter() - start
     tokens: list[int] = verdict["tokens"]

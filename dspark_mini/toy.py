@@ -81,8 +81,9 @@ class ToyTarget:
 
 
 class ToyDrafter:
-    """A parallel drafter of a target's random table: it has seen the table through noise, and one token back only.
+    """A parallel drafter of a target's random table, which it has seen through noise.
 
+    Its first position looks two tokens back, as the target does; the others and the bias look one token back only.
     Its block positions do not see each other. Position k's base logits are the log-probabilities of what may
     stand there, k steps behind the anchor, whatever came in between; so they get vaguer along the block. The
     Markov bias of a token is what its own row says beyond the average row. As in a drafter that was trained

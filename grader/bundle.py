@@ -27,7 +27,8 @@ TAKEN = (
     "grader/checks/*.py",
     "grader/child/*.py",
 )
-LEFT_OUT = ("grader/build.py", "grader/bundle.py", "grader/nbgrader_config.py")
+NBGRADER_PARTS = ("autograde", "database", "gradebook", "handed_out", "marked", "nbgrader_config")
+LEFT_OUT = ("grader/build.py", "grader/bundle.py", *(f"grader/{part}.py" for part in NBGRADER_PARTS))
 FOLDER = "dspark_mini"
 DATE = (2026, 1, 1, 0, 0, 0)  # the same files make the same zip
 

@@ -39,7 +39,10 @@ class ClusterPool:
     @property
     def width(self) -> int:
         """How many jobs the cluster should have at a time; it grows with the cluster."""
-        threads: dict[str, int] = self._client.nthreads()
+        try:
+            threads: dict[str, int] = self._client.nthreads()
+        except OSError:
+            raise NoCluster("The Dask scheduler has gone; type the same command with --resume to go on.") from None
         return max(1, SPARE * sum(threads.values()))
 
     def submit(self, source: Source) -> Future[dict[str, Any]]:

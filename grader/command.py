@@ -9,7 +9,7 @@ import os
 import signal
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 from typing import Any, TextIO
@@ -26,12 +26,13 @@ from grader.checks import TASKS
 from grader.cluster import NoCluster, cluster_pool
 from grader.collect import BadRequest, find_submissions
 from grader.journal import Journal, JournalInUse, Results
+from grader.outputs import Outputs, refuse_missing, write_outputs
 from grader.pools import Pool, local_pool
+from grader.rosters import inert
 from grader.sandbox import NoSandbox, require_sandbox
 from grader.submissions import Source, Unreadable, read_submission
 
 GRADED, NOT_ALL_GRADED = 0, 1  # exit codes
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,12 @@ class Options:
     resume: bool
     dask: str | None
     sandbox: bool
+    outputs: Outputs = field(default_factory=Outputs)
 
     @property
     def targets(self) -> list[Path]:
         """The files that will be written, the most telling one first."""
-        return [target for target in (self.json_file, self.csv_file) if target is not None]
+        return [target for target in (self.json_file, self.csv_file, *self.outputs.files) if target is not None]
 
 
 def grade_paths(paths: list[Path], options: Options, out: Console) -> int:
@@ -60,11 +62,13 @@ def grade_paths(paths: list[Path], options: Options, out: Console) -> int:
         out: where the table is shown.
 
     Returns:
-        The exit code: 0 when all is graded, whatever the scores, 1 when something was not.
+        The exit code: 0 when all is graded, whatever the scores, 1 when something was not: unreadable, a fault of the
+        grader, or Ctrl-C, after which the files are not written and --resume goes on.
 
     Raises:
         UserError: what was asked for cannot be done; nothing has been written then.
     """
+    refuse_missing(options.outputs)
     if options.sandbox and options.dask is None:
         _require_sandbox()
     with tempfile.TemporaryDirectory(prefix="dspark-mini-batch-") as name:
@@ -73,11 +77,16 @@ def grade_paths(paths: list[Path], options: Options, out: Console) -> int:
         with _journal(options, scratch) as journal:
             try:
                 results = _grade(sources, scratch, journal, options)
+                _write(results, options)
             except Interrupted:
                 out.print(_how_to_go_on(journal, options), soft_wrap=True)
                 return NOT_ALL_GRADED
-            _write(results, options)
-            return _show(results, out)
+            except OSError as error:
+                raise UserError(f"The results cannot be saved: {error.strerror}.") from error
+            code = _exit_code(results) if options.outputs.ci else _show(results, out)
+            notebooks = [source.path for source in sources]
+            all_well = write_outputs(results, notebooks, options.outputs, lambda line: _say(line, options, out))
+            return code if all_well else NOT_ALL_GRADED
 
 
 def write_json(results: Iterable[dict[str, Any]], file: TextIO) -> None:
@@ -97,19 +106,14 @@ def write_csv(results: Iterable[dict[str, Any]], file: TextIO) -> None:
     for result in results:
         points = {task["task"]: task["points"] for task in result["tasks"]}
         fixed = (result["submission"], result["lesson"] or "", result["score"], result["max_score"], result["status"])
-        writer.writerow([harmless(cell) for cell in (*fixed, *(points.get(task, "") for task in columns))])
-
-
-def harmless(cell: object) -> object:
-    """Keep a spreadsheet from running a text as a formula."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell
+        writer.writerow([inert(str(cell)) for cell in (*fixed, *(points.get(task, "") for task in columns))])
 
 
 @contextlib.contextmanager
 def whole_file(target: Path) -> Iterator[TextIO]:
     """Open a file that is there only once it has been written to its end."""
     part = target.with_name(target.name + ".part")
-    with part.open("w", encoding="utf-8", newline="") as file:
+    with part.open("w", encoding="utf-8", errors="replace", newline="") as file:
         yield file
         file.flush()
         os.fsync(file.fileno())
@@ -200,7 +204,7 @@ def _how_to_go_on(journal: Journal, options: Options) -> str:
     if not options.targets:
         return "Interrupted. Nothing was kept; with --json FILE or --csv FILE, what is known can be gone on with."
     return (
-        f"Interrupted. The {len(journal)} results known so far are kept in {journal.path}; "
+        f"Interrupted. The results known so far are kept in {journal.path}; "
         "type the same command with --resume to go on."
     )
 
@@ -217,7 +221,16 @@ def _show(results: Results, out: Console) -> int:
     left_out = sum("reason" in result for result in results)
     count = "1 submission" if len(results) == 1 else f"{len(results)} submissions"
     out.print(f"\n{count} graded." if not left_out else f"\n{count}, of which {left_out} could not be read or graded.")
-    return NOT_ALL_GRADED if left_out else GRADED
+    return _exit_code(results)
+
+
+def _exit_code(results: Results) -> int:
+    return NOT_ALL_GRADED if any("reason" in result for result in results) else GRADED
+
+
+def _say(line: str, options: Options, out: Console) -> None:
+    """Print a line; in a workflow on the standard error, where GitHub obeys none either, but as plain text."""
+    (Console(stderr=True) if options.outputs.ci else out).print(escape(printable_lines(line)), soft_wrap=True)
 
 
 def _table(results: Results) -> Table:
@@ -238,6 +251,11 @@ def _first_to_mend(result: dict[str, Any]) -> str:
         if task["status"] not in ("pass", "missing"):
             return f"{task['task']} {next(p['name'] for p in task['properties'] if not p['passed'])}"
     return ""
+
+
+def printable_lines(text: str) -> str:
+    """Make each line of a text printable."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def printable(text: str) -> str:

@@ -96,6 +96,9 @@ class Worker:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        for stream in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):  # a request that it never read
+                stream.close()  # type: ignore[union-attr]
 
 
 class LocalPool:

@@ -24,7 +24,7 @@ import numpy as np
 
 from grader import sandbox
 from grader.channel import Channel, ChildDied, ChildTooSlow
-from grader.child.calling import CALL_SECONDS, Call, Outcome
+from grader.child.calling import CALL_SECONDS, WALL_FACTOR, Call, Outcome
 from grader.child.loader import CELL_SECONDS, CellError
 from grader.child.wire import WireError
 from grader.replies import loaded_of, outcome_of
@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS, LOAD_SECONDS, GRACE_SECONDS = 30.0, 60.0, 2.0
 # What all calls of one function may take, and all that a submission may take: so much, and more for each function.
 TASK_SECONDS, SUBMISSION_SECONDS, SECONDS_A_TASK = 60.0, 120.0, 5.0
-MAX_PARTS = 20_000  # cells, or statements of a .py file
+MAX_PARTS = 50_000  # a cell says twice where it is, a .py file once a statement and once more
 MAX_PIECE = 1 << 20  # characters
 CHILD_FILES = ("calling.py", "loader.py", "main.py", "wire.py", "__init__.py")
 # What a lesson imports of the kit, as far as a child needs it: input checks, and a check that does nothing.
@@ -93,6 +93,7 @@ class Child:
         self.errors: dict[int, CellError] = {}
         self.left_out = {i for i, piece in enumerate(pieces) if len(piece.source) > MAX_PIECE}
         self.errors |= {i: CellError("MemoryError", "the code is too long", None) for i in self.left_out}
+        self.lines = max((piece.source.count("\n") + 1 for piece in pieces), default=0)
         self.defined: frozenset[str] = frozenset()
         self.number, self.alive = 0, False
         self.knows_hidden = False  # the process that runs now has been called with hidden inputs
@@ -126,12 +127,12 @@ class Child:
                 raise ChildTooSlow
             calls_made = [[list(c.args), c.kwargs] for c in calls]
             request = {"number": first, "function": function, "calls": calls_made}
-            self.channel.send(request, _soon(CALL_SECONDS, ends))
+            self.channel.send(request, _soon(WALL_FACTOR * CALL_SECONDS, ends))
             for number in range(first, self.number + 1):
-                reply = self.channel.receive(_soon(CALL_SECONDS, ends))
+                reply = self.channel.receive(_soon(WALL_FACTOR * CALL_SECONDS, ends))
                 if type(reply.get("number")) is not int or reply["number"] != number:
                     raise ChildDied
-                done.append(outcome_of(reply))
+                done.append(outcome_of(reply, self.lines))
                 if done[-1].timed_out:
                     break
         except ChildTooSlow:
@@ -199,7 +200,7 @@ class Child:
             running = reply.get("running")
             if type(running) is not int or not self.running <= running < len(pieces):
                 raise ChildDied
-            self.running, deadline = running, _soon(CELL_SECONDS, last)
+            self.running, deadline = running, _soon(WALL_FACTOR * CELL_SECONDS, last)
         raise ChildDied
 
     def _spawn(self) -> None:

@@ -11,7 +11,7 @@ from grader.child.loader import CellError
 from grader.child.wire import printable
 
 FLAGS = ("changed", "timed_out", "changed_results")
-MAX_MESSAGE, MAX_NAME, MAX_LINE = 500, 80, 1_000_000
+MAX_MESSAGE, MAX_NAME, MAX_LINE = 500, 80, 10_000
 # A name that is made up during a call could tell what the call was given, so only these pass.
 EXCEPTIONS = {
     name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)
@@ -19,8 +19,12 @@ EXCEPTIONS = {
 KNOWN_ERRORS = EXCEPTIONS | {"LinAlgError", "AxisError"}
 
 
-def outcome_of(reply: dict[Any, Any]) -> Outcome:
+def outcome_of(reply: dict[Any, Any], lines: int = MAX_LINE) -> Outcome:
     """Make an outcome of the reply to a call.
+
+    Args:
+        reply: what the child says.
+        lines: how many the learner's code has; a line beyond them is made up, and could tell what the call was given.
 
     Raises:
         ChildDied: a part of it is missing or of a wrong type.
@@ -33,7 +37,8 @@ def outcome_of(reply: dict[Any, Any]) -> Outcome:
         return Outcome(reply.get("value"), None, "", None, **flags)
     error = cell_error_of({"error": name, "message": message, "line": line})
     known = error.error if error.error in KNOWN_ERRORS else "Exception"
-    return Outcome(None, known, error.message, error.line, **flags)
+    shown_line = error.line if error.line is not None and error.line <= lines else None
+    return Outcome(None, known, error.message, shown_line, **flags)
 
 
 def cell_error_of(error: Any) -> CellError:

@@ -19,9 +19,9 @@
 # | | |
 # |---|---|
 # | **You build** | the cache rollback, a whole greedy round, the next block size, the fallback, and a monitor that adds up; they then drive an engine |
-# | **Difficulty** | ●●○○ — five tasks of one to nine lines |
-# | **Time** | about 45 minutes |
-# | **You need** | Python; the ideas of lessons 01 and 02. Your own solutions of 1.1, 1.4, 1.6, 2.2 and 2.3 take part at the end, if they are there |
+# | **Difficulty** | ●●○○ — five tasks of one to fifteen lines |
+# | **Time** | about 55 minutes |
+# | **You need** | Python; the ideas of lessons 01 and 02. Your own solutions of 1.1, 1.4, 1.6, 2.2 and 2.3 drive the engine at the end; the kit lends what is missing, unless it was handed out without solutions |
 #
 # Run the cells from top to bottom (Shift+Enter). Each task has a cell with a `TODO` and, below it, a cell that
 # checks your function. Stuck? Open a terminal and type `dspark-mini hint 7.1`.
@@ -50,9 +50,9 @@ from grader import check
 # | **verify** | the target | one forward over x₀ and ℓ drafts: 1 + ℓ rows (lesson 01) |
 # | **commit** | the engine | appends what was accepted and one token more, and brings the caches into line |
 #
-# The text is decided in *verify*. Nearly all production bugs sit in the other three, where nothing checks them: a row too
-# many in a cache, a trim that comes too late, a count that is off by what was thrown away. The text looks fine, and the
-# speed-up is gone.
+# The text is decided in *verify*. Many production bugs sit in the other three, where nothing checks them: a row too
+# many in a cache, a trim that comes too late, a count that is off by what was thrown away. Most of them leave the text as it
+# is, and the speed-up is gone.
 
 # %% [markdown]
 # ## Task 7.1 · Roll the cache back
@@ -113,15 +113,15 @@ viz.cache_rows({
 #
 # ## Task 7.2 · A whole round
 #
-# Now trim, verify and commit in one function, for greedy decoding. You get the block, its confidences and the target's
+# Now trim, verify and commit in one function, for greedy decoding (always the most likely token). You get the block, its confidences and the target's
 # choices: `target_tokens[k]` is what the target says behind the first k drafts.
 #
 # 1. **Trim first**: ℓ is the number of confidences before the first one below the threshold. Unlike in task 2.3 it may be 0.
 # 2. **Verify** 1 + ℓ rows: accept drafts while they are what the target says, then emit the target's own next token.
-# 3. **Report** the rows that were verified and the rows to drop.
+# 3. **Report**, in the dict that the docstring names, what was accepted and emitted, the rows that were verified, and the rows to drop.
 #
 # Entries of `target_tokens` beyond ℓ belong to rows that are never computed. Do not look at them: an engine that has them has already
-# paid for them. Check an entry when you use it: `whole_number(f"target_tokens[{k}]", targets[k], low=0)` returns it, or refuses what is
+# paid for them. Check an entry yourself when you use it; the stub does not: `whole_number(f"target_tokens[{k}]", targets[k], low=0)` returns it, or refuses what is
 # no token.
 #
 # By hand: drafts [5, 7, 2], confidences [.9, .8, .3], threshold .5, so ℓ = 2 and 3 rows. The target says [5, 6, …]: draft 5 is accepted,
@@ -212,11 +212,11 @@ viz.round_rows(rounds)
 #
 # $$1 + \alpha + \alpha^2 + \dots + \alpha^\gamma$$
 #
-# tokens a round, and the best γ has the most tokens per time. The engine knows the time of a round for each γ, and it can
+# tokens a round on average, and the best γ has the most tokens per time. The engine knows the time of a round for each γ, and it can
 # estimate α from the rounds that it has just seen.
 #
 # Take care with that estimate. A round that verified twelve drafts and accepted three says: three yes, **one** no. The
-# eight drafts behind the rejection were never put to the test. A round that accepted all its drafts says no *no* at all.
+# eight drafts behind the rejection were never put to the test. A round that accepted all its drafts says yes only.
 #
 # $$\alpha = \frac{\text{accepted drafts}}{\text{tested drafts}}, \qquad
 # \text{tested in a round} = \min(\text{accepted} + 1, \text{verified})$$
@@ -278,7 +278,7 @@ check("7.3", best_block_size)
 
 # %% [markdown]
 # Three histories of forty rounds, with true rates of .9, .7 and .4, and an engine whose round takes 10 ms and 0.8 ms more
-# for each draft. The dotted lines are your answers.
+# for each draft. The dotted lines are your answers, from the right to the left for .9, .7 and .4.
 
 # %% role="picture"
 rng = np.random.default_rng(1)
@@ -292,9 +292,10 @@ for alpha in (0.9, 0.7, 0.4):
 viz.lines({"tokens per second": curves}, x=range(17), x_name="block size γ", marks=marks)
 
 # %% [markdown]
-# Accepted over *verified* drafts would have called the drafter of α = .7 one of about .33: six of seven drafts of a block get the
-# blame for one rejection. One rate for all positions is a model, too. DSpark's drafts come close to it; DFlash's decay along the
-# block (lesson 02), and for them the curve bends down earlier.
+# Each answer lies at the top of its curve, or beside it: the forty rounds of α = .7 say .68, so γ = 4 is chosen where 5 is a hair
+# better. Accepted over *verified* drafts would have said .29, since all drafts behind a rejection share the blame for it. One rate
+# for all positions is a model, too. DSpark's drafts come close to it; DFlash's decay along the block (lesson 02), and for them the
+# curve bends down earlier.
 #
 # ## Task 7.4 · Give up, and try again
 #
@@ -306,10 +307,10 @@ viz.lines({"tokens per second": curves}, x=range(17), x_name="block size γ", ma
 # * **in a pause**: try again once the last `retry_after` rounds were all plain;
 # * at the very beginning: draft.
 #
-# `break_even` is the accepted length at which a round with drafts is as fast as plain decoding (lesson 00).
+# The last round says which it is: one with drafts, or a plain one. `break_even` is the number of tokens a round at which a round with drafts is as fast as plain decoding (lesson 00).
 #
-# By hand, with break_even 1.5, patience 2, retry_after 3: emitted [3, 1, 1] gives up, since (1 + 1) / 2 < 1.5. Then drafted
-# [4, 4, 0, 0] stays plain, and drafted [4, 4, 0, 0, 0] tries again.
+# By hand, with break_even 1.5, patience 2, retry_after 3: drafted [4, 4, 4] and emitted [3, 1, 1] gives up, since (1 + 1) / 2 < 1.5.
+# Two plain rounds later drafted is [4, 4, 4, 0, 0], which stays plain; [4, 4, 4, 0, 0, 0] tries again.
 
 # %% task="7.4"
 def keep_drafting(
@@ -396,8 +397,8 @@ viz.lines({"tokens so far": {name: np.interp(clock, *line, right=np.nan) for nam
 
 # %% [markdown]
 # Always drafting is fast in the easy parts, and in the hard one half as fast as no draft at all. With the fallback the hard stretch
-# runs nearly at the speed of plain decoding; the flat pieces are the second tries, four rounds of drafting after each pause of
-# twenty. Behind the hard stretch it takes up to one pause until drafting is back.
+# runs at six sevenths of the speed of plain decoding; the flatter pieces are the second tries, four rounds of drafting after each
+# pause of twenty. Behind the hard stretch it takes up to one pause until drafting is back.
 #
 # ## Task 7.5 · Counts that add up
 #
@@ -408,7 +409,7 @@ viz.lines({"tokens so far": {name: np.interp(clock, *line, right=np.nan) for nam
 # $$\text{drafted} = \text{trimmed} + \text{rejected} + \text{accepted}, \qquad
 # \text{accepted} + \text{rounds} = \text{emitted} + \text{cut}.$$
 #
-# **τ** is the number of *emitted* tokens a round. The checks at the top of the stub refuse counts that cannot be.
+# **τ** is the number of *emitted* tokens a round; before the first round it is nan. The checks at the top of the stub refuse counts that cannot be.
 #
 # By hand: drafted [4, 4], verified [3, 4], accepted [2, 4], emitted [3, 2]. One draft was trimmed, one rejected, six accepted. The
 # rounds made 3 + 5 tokens, but a stop token ended the output after 5: cut 3, and τ = 5/2.
@@ -478,8 +479,9 @@ check("7.5", round_totals)
 # ## Your engine
 #
 # `dspark_mini.engine.generate` is the loop of this lesson and nothing else: every step is a function that can be swapped. The next cell puts
-# **your own** functions into it, from this notebook and from those of earlier lessons. `own("2.2")` fetches yours if it passes its
-# check, and says so if it has to take the kit's.
+# **your own** functions into it, from this notebook and from those of earlier lessons: `own("2.2")` looks into the notebook of lesson 02
+# beside this one, takes your function if it passes its check, and says whose it took. Where yours is missing, the kit's stands in. A kit
+# that was handed out without solutions has none to lend; there the cell stops, and you do 2.2, 2.3, 1.1, 1.4 and 1.6 first.
 #
 # The target is a toy whose next token depends on the last two, over twelve tokens; the drafters have seen its table through
 # noise. That is enough to show everything but the speed: the kit's engine counts cache rows as it would for a real model and asserts the
@@ -514,6 +516,8 @@ print("output", trace.output)
 viz.round_rows([vars(this) for this in trace.rounds])
 
 # %% [markdown]
+# Here, in the last round, the stop token 0 is among the accepted drafts: what stands behind it is cut, and so is the target's own token.
+#
 # **The same text?** Plain decoding is the same loop without drafts. Over many prompts, with DSpark's bias and without it (DFlash), the
 # output must be equal, token for token:
 
@@ -529,7 +533,7 @@ for name, markov in (("DSpark", True), ("DFlash", False)):
 # %% [markdown]
 # **At a temperature** there is no one right text, but there is a right *law*, and the toy is small enough to enumerate it. The next cell
 # follows every coin that the engine tosses, both ways, with all drafts, rejections and residuals in between, for an output of
-# two tokens over a vocabulary of three.
+# two tokens over a vocabulary of three. The two columns must agree.
 
 # %% role="picture"
 from dspark_mini.laws import law
@@ -548,7 +552,8 @@ for pair, chance in sorted(directly.items()):
     print(pair, f"plain {chance:.6f}   speculative {speculative.get(pair, 0.0):.6f}")
 
 # %% [markdown]
-# **What the monitor sees.** Two hundred requests, once with each drafter, and once with the trim left out. Your `round_totals` sums each run up:
+# **What the monitor sees.** Two hundred requests, with each drafter untrimmed, and once more with DSpark trimmed. Your `round_totals`
+# sums each request up, and the cell adds the sums:
 
 # %% role="picture"
 def total(steps, markov):
@@ -568,10 +573,12 @@ viz.draft_fates({
 })
 
 # %% [markdown]
-# The bias makes more tokens of the same drafts, so DSpark needs fewer rounds. The trim gives up a little of τ and spares the target
-# some of the rows that it would have rejected: whether that pays is the scheduler's question (lesson 05).
+# All three runs emit the same texts. With the bias more of each block is accepted, so DSpark needs fewer rounds and fewer drafts. The
+# trim gives up a little of τ and spares the target some of the rows that it would have rejected: whether that pays is the scheduler's
+# question (lesson 05).
 #
-# **And with your adaptive parts.** The last piece: the block size from the last rounds and the fallback.
+# **And with your adaptive parts.** The last piece: the block size from the last rounds and the fallback, with drafters from good to
+# useless, against blocks of four throughout.
 
 # %% role="picture"
 ROUND_MS = 10.0 + 1.5 * np.arange(9)                 # a round with γ drafts, γ = 0..8
@@ -588,28 +595,38 @@ def go_on(trace):
     return keep_drafting(counts["drafted"], counts["emitted"], ROUND_MS[4] / ROUND_MS[0], 4, 6)
 
 
-adaptive = replace(steps, trim=len, block_size=next_size, keep_drafting=go_on)
-for noise in (0.1, 1.0, 4.0):
+def serve_toy(steps, noise):
+    """Generate 200 tokens: the block size of every round, and the speed in times of plain decoding."""
     target = ToyTarget.random(12, seed=2)
     drafter = ToyDrafter(target.table, noise, seed=7)
     rng = np.random.default_rng(0)
-    trace = generate(target, drafter, [3, 1], 200, temperature=1.0, rng=rng, steps=adaptive)
-    sizes = trace.counts["drafted"]
-    ms = ROUND_MS[sizes].sum()
-    print(f"noise {noise}: block sizes {sizes[:14]} …  {200 * ROUND_MS[0] / ms:.2f} times plain decoding")
+    sizes = generate(target, drafter, [3, 1], 200, temperature=1.0, rng=rng, steps=steps).counts["drafted"]
+    return sizes, 200 * ROUND_MS[0] / ROUND_MS[sizes].sum()
+
+
+fours = replace(steps, trim=len, block_size=lambda trace: 4)
+adaptive = replace(steps, trim=len, block_size=next_size, keep_drafting=go_on)
+for noise in (0.1, 1.0, 4.0):
+    sizes, speed = serve_toy(adaptive, noise)
+    print(f"noise {noise}: {speed:.2f} times plain decoding, {serve_toy(fours, noise)[1]:.2f} in blocks of four; {sizes[:14]} …")
 
 # %% [markdown]
+# The better the drafter, the longer the blocks. At noise 4 the target refused the whole first block: α is 0, and the best size is 0 until
+# that round has left the window of ten; `keep_drafting` counts these rounds as plain ones, too. What adapting buys here is a floor: with
+# a useless drafter the engine stays near plain decoding, where blocks of four lose. In the middle four was a good guess, and an α
+# estimated from few rounds can be worse than a good guess.
+#
 # ## Looking back
 #
-# * **What you saw.** The text is settled by two functions of lesson 01. All the rest, cache rows, trim, block size, fallback, counts, changes
-#   only the cost, and goes wrong without a trace in the text. So it needs assertions (the cache contract), identities (the counts) and a
-#   clock, not a look at the output.
+# * **What you saw.** The text is settled by two functions of lesson 01, one that verifies and one that cuts, as long as the target's cache
+#   holds the right rows. Trim, block size, fallback and counts change only the cost, and go wrong without a trace in the text. So the loop
+#   needs assertions (the cache contract), identities (the counts) and a clock, not only a look at the output.
 # * **What the paper reports.** DSpark's τ at γ = 7, temperature 1 and Qwen3-4B is 16.3 % above DFlash's on average over nine sets; its
 #   conditional acceptance starts high and stays, where DFlash's decays (DSpark, arXiv 2607.05147, Table 1 and Figure 2). The toy's
 #   numbers are not comparable with that; the shape is the same, for the same reason.
 # * **What production engines got wrong here.**
-#   *Rows rolled back for the batch instead of for each request*: the others kept rows of refused drafts, and acceptance fell from about 1.5
-#   to 0.47 tokens ([mlx-vlm pull request 1155](https://github.com/Blaizzy/mlx-vlm/pull/1155)).
+#   *Rows rolled back for the batch instead of for each request*: the others kept rows of refused drafts in the target's cache; acceptance
+#   fell from about 1.5 to 0.47 tokens, and the text ran into loops ([mlx-vlm pull request 1155](https://github.com/Blaizzy/mlx-vlm/pull/1155)).
 #   *τ counted from accepted + 1*: a stop token inside the accepted prefix made it too high
 #   ([vLLM issue 56101](https://github.com/vllm-project/vllm/issues/56101)). Your `cut` is what was missing.
 #   *No fallback*: in long chats a DFlash engine went on verifying full blocks of 16 through stretches that yielded next to nothing

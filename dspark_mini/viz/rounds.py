@@ -93,7 +93,7 @@ def cache_rows(rounds: Mapping[str, tuple[int, int]]) -> Picture:
         rounds: label → (rows that the forward wrote, the anchor's included; rows to drop from the end).
 
     Returns:
-        The picture: one line a round; rows that stay are filled, dropped ones are crossed by a dashed line.
+        The picture: one line a round; rows that stay are filled, dropped ones are empty, with a dashed edge.
     """
     if not rounds:
         raise ValueError("rounds is empty: it needs at least one pair of rows.")

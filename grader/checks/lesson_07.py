@@ -105,12 +105,15 @@ ROUND = (
     Example(call([5, 7, 2], [0.9, 0.8, 0.3], [5, 7, 1, 4], 0.5), told(3, 2, [5, 7, 1])),
     Example(call([5, 7], [0.25, 0.75], [3, 7, 1], 0.5), told(1, 0, [3])),
     Example(call([5, 7], [0.5, 0.75], [3, 7, 1], 0.5), told(3, 0, [3])),
+    Example(call([5, 7], [0.75, 0.75], [5, 7, 1], 0.5), told(3, 2, [5, 7, 1])),
+    Example(call([5, 7], [0.75, 0.75], [3, 7, 1], 0.5), told(3, 0, [3])),
 )
 UNSEEN = Example(call([4, 4, 4], [0.75, 0.25, 0.75], [4, 9, -1, -1], 0.5), told(2, 1, [4, 9]))
 ROUND_BAD = (
     Bad(call([5, 7], [0.5, 1.5], [5, 7, 1], 0.5), "confidences", 1, "1.5 is no chance"),
     Bad(call([5, 7], [0.5, 0.5], [5, 7], 0.5), "target_tokens", None, "two drafts have three target tokens"),
     Bad(call([5, 7], [0.5], [5, 7, 1], 0.5), "confidences", None, "there are fewer confidences than drafts"),
+    Bad(call([5, 7], [0.5, 0.5], [5, -7, 1], 0.5), "target_tokens", 1, "a token that is used is negative"),
 )
 ROUND_BAD_HIDDEN: tuple[Bad, ...] = ()
 ### BEGIN HIDDEN TESTS
@@ -120,7 +123,7 @@ ROUND_BAD_HIDDEN = (
     Bad(call([5, 7, 2], [0.1, 0.5, -0.5], [5, 7, 1, 1], 0.5), "confidences", 2, "−0.5 is no chance, behind the stop"),
     Bad(call([5, 7], [0.5, 0.5], [5, 7, 1], 1.25), "threshold", None, "1.25 is no chance"),
     Bad(call([5, 7], [0.5, 0.5], [5, 7, 1], NAN), "threshold", None, "the threshold is NaN"),
-    Bad(call([5, 7], [0.5, 0.5], [5, -7, 1], 0.5), "target_tokens", 1, "a token that is used is negative"),
+    Bad(call([5, 7], [0.5, 0.5], [-5, 7, 1], 0.5), "target_tokens", 0, "a token that is used is negative"),
     Bad(call([5, 7], [0.5, 0.5], [5, 7, 1, 2], 0.5), "target_tokens", None, "two drafts have three target tokens"),
 )
 
@@ -198,7 +201,7 @@ TASK_7_2 = Task(
             3,
             "Emit the accepted drafts, then target_tokens[accepted]: a correction, or the bonus behind the last draft.",
             Values(
-                examples=ROUND[:1],
+                examples=(*ROUND[:1], *ROUND[4:]),
                 ### BEGIN HIDDEN TESTS
                 hidden=sure_rounds,
                 ### END HIDDEN TESTS
@@ -210,7 +213,7 @@ TASK_7_2 = Task(
             3,
             "verified_rows is 1 + ℓ, not 1 + γ, and a draft behind ℓ cannot be accepted, however right it is.",
             Values(
-                examples=(*ROUND[1:2], *ROUND[3:]),
+                examples=(*ROUND[1:2], *ROUND[3:4]),
                 ### BEGIN HIDDEN TESTS
                 hidden=trimmed_rounds,
                 ### END HIDDEN TESTS
@@ -246,6 +249,8 @@ TASK_7_2 = Task(
             ROUND_BAD,
             ROUND_BAD_HIDDEN,
             twins=(Example(call([5, 7, 2], [0.9, 0.8, 0.3], [5, 6, 1, 4], 0.25), told(4, 1, [5, 6])),),
+            bad_hint="Keep the checks at the top of the stub, and pass each target token that you use through "
+            'whole_number(f"target_tokens[{k}]", targets[k], low=0); the stub leaves that to you.',
         ),
         Property(
             "long_block_in_time",
@@ -269,6 +274,7 @@ SIZE = (
     Example(call([0, 0, 1], [4, 4, 4], [4.0, 6.0, 8.0, 10.0, 12.0]), 0),
     Example(call([4, 4], [4, 4], [4.0, 5.0, 6.0, 7.0, 8.0]), 4),
     Example(call([1, 1], [1, 2], [1.0, 2.0, 4.0]), 0),
+    Example(call([3, 0], [12, 12], [4.0, 5.0, 6.0, 7.0, 8.0]), 2),
 )
 SIZE_BAD = (
     Bad(call([1, 3], [2, 2], [4.0, 5.0]), "accepted_counts", 1, "three of two drafts were accepted"),
@@ -376,7 +382,7 @@ TASK_7_3 = Task(
             3,
             "A round that verified 12 drafts and accepted 3 tested four. accepted / verified makes α too small.",
             Values(
-                examples=SIZE[:2],
+                examples=(*SIZE[:2], *SIZE[4:]),
                 ### BEGIN HIDDEN TESTS
                 hidden=rejected_rounds,
                 ### END HIDDEN TESTS
@@ -400,7 +406,7 @@ TASK_7_3 = Task(
             3,
             "Divide 1 + α + … + α^γ by round_times[γ] for every γ, 0 included, and take the highest.",
             Values(
-                examples=SIZE[3:],
+                examples=SIZE[3:4],
                 ### BEGIN HIDDEN TESTS
                 hidden=mixed_rounds,
                 ### END HIDDEN TESTS
@@ -553,7 +559,7 @@ TASK_7_4 = Task(
             3,
             "Compare the mean of the last patience entries of emitted with break_even, and go on at >=.",
             Values(
-                examples=KEEP[:1],
+                examples=(*KEEP[:1], Example(call([4, 4], [1, 2], 1.5, 2, 8), True)),
                 ### BEGIN HIDDEN TESTS
                 hidden=drafting,
                 ### END HIDDEN TESTS
@@ -575,9 +581,9 @@ TASK_7_4 = Task(
             "too_early_to_judge",
             "With fewer than `patience` rounds it goes on drafting; without any it begins.",
             1,
-            "One bad round proves nothing. Return True until there are patience rounds.",
+            "One bad round proves nothing. Return True until there are patience rounds, and before the first one, too.",
             Values(
-                examples=KEEP[2:3],
+                examples=(*KEEP[2:3], Example(call([], [], 1.5, 2, 8), True)),
                 ### BEGIN HIDDEN TESTS
                 hidden=young_requests,
                 ### END HIDDEN TESTS

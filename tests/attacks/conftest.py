@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -31,32 +32,29 @@ from grader.checks import TASKS
 from grader.process import ROOT
 
 LESSON, TASK = "02_parallel_drafting", TASKS["2.5"]
+ATTACKS_IN_A_ROW = 4
 SECRET = "the instructor's own secret"
-PATCHES = {"calling.py": ("CALL_SECONDS", 1.0), "loader.py": ("CELL_SECONDS", 1.0)}
-# Runs `dspark-mini` with the budgets above, in this process and in the children.
+BUDGETS = {"calling.py": ("CALL_SECONDS", 1.0), "loader.py": ("CELL_SECONDS", 1.0)}
+SHORT = "from grader import process; process.CALL_SECONDS = process.CELL_SECONDS = process.GRACE_SECONDS = 1.0; "
+# Runs `dspark-mini` with short budgets in the processes that grade and in those of the submissions.
 QUICK = f"""
-import contextlib, re, sys
+import contextlib, re
 from dspark_mini import cli
-from grader import process
-laid_out = process.child_library
+from grader import pools
+laid_out = pools.child_library
 
 @contextlib.contextmanager
 def quick_library():
     with laid_out() as folder:
-        for name, (constant, seconds) in {PATCHES!r}.items():
+        for name, (constant, seconds) in {BUDGETS!r}.items():
             file = folder / "grader" / "child" / name
             text, count = re.subn(rf"^{{constant}} = .*$", f"{{constant}} = {{seconds}}", file.read_text(), flags=re.M)
             assert count == 1
             file.write_text(text)
-            setattr(process, constant, seconds)
         yield folder
 
-from grader import grading
-def sandboxed(source, library, sandbox=True, real=grading.grade):
-    return real(source, library, True)
-grading.grade = sandboxed
-process.child_library, process.GRACE_SECONDS = quick_library, 1.0
-sys.argv[0] = "dspark-mini"
+pools.child_library = quick_library
+pools.COMMAND = pools.COMMAND.replace("from grader.worker", {SHORT!r} + "from grader.worker")
 cli.main()
 """
 PR_SET_CHILD_SUBREAPER = 36
@@ -68,22 +66,25 @@ class Batch:
     """What came of one batch: its results in their order, and what it did to the world around."""
 
     attacks: Mapping[str, Attack]
-    results: dict[int, dict[str, Any]]  # by the place in the batch: attacks are odd, honest ones even
+    results: dict[int, dict[str, Any]]  # by the place in the batch
     output: str
     returncode: int
     results_text: str
+    rows_text: str
     changes: list[str] = field(default_factory=list)
     left_running: list[str] = field(default_factory=list)
     contacts: list[str] = field(default_factory=list)
 
     def of(self, attack: str) -> dict[str, Any]:
         """The result of one attack."""
-        return self.results[2 * list(self.attacks).index(attack) + 1]
+        return self.results[in_order(self.attacks).index(attack)]
 
     def beside(self, attack: str) -> list[dict[str, Any]]:
-        """The results of the honest ones before and behind it."""
-        place = 2 * list(self.attacks).index(attack) + 1
-        return [self.results[place - 1], self.results[place + 1]]
+        """The results of the nearest honest ones, before it and behind it."""
+        order = in_order(self.attacks)
+        place = order.index(attack)
+        before = max(i for i in range(place) if order[i] is None)
+        return [self.results[before], self.results[order.index(None, place)]]
 
     def got(self, attack: str) -> str:
         """Points and status of the attacked task, "0 unreadable" where there is none."""
@@ -95,7 +96,7 @@ class Batch:
     @cached_property
     def everything_written(self) -> str:
         """All that the batch has put out, as text."""
-        return self.output + self.results_text
+        return self.output + self.results_text + self.rows_text
 
 
 @pytest.fixture(scope="session")
@@ -120,16 +121,23 @@ def grade_batch(tmp_path_factory: pytest.TempPathFactory, reference: str) -> Cal
     return graded
 
 
+def in_order(attacks: Mapping[str, Attack]) -> list[str | None]:
+    """The batch: a few attacks, an honest one (None), a few attacks, and so on, with honest ones at both ends."""
+    names = list(attacks)
+    groups = ([None, *names[start : start + ATTACKS_IN_A_ROW]] for start in range(0, len(names), ATTACKS_IN_A_ROW))
+    return [*(name for group in groups for name in group), None]
+
+
 def lay_out(folder: Path, attacks: Mapping[str, Attack], reference: str, places: Mapping[str, str]) -> None:
-    """Write the submissions: right, attack, partly right, attack, right, … and a number at the end of every name."""
-    honest = (reference, reference.replace("if tried else math.nan", "if tried else 0.0"))
-    for place in range(2 * len(attacks) + 1):
-        if place % 2 == 0:
-            write_notebook(folder / f"honest {place:03}", honest[place // 2 % 2])
+    """Write the submissions, with their places at the end of their names; honest ones are right and partly right."""
+    honest = itertools.cycle((reference, reference.replace("if tried else math.nan", "if tried else 0.0")))
+    for place, name in enumerate(in_order(attacks)):
+        if name is None:
+            write_notebook(folder / f"honest {place:03}", next(honest))
             continue
-        name, (_, attack) = list(attacks.items())[place // 2]
         student = os.fsencode(name.replace("/", "∕")) + f" {place:03}".encode()
         student_folder = Path(os.fsdecode(os.fsencode(folder) + b"/" + student))
+        _, attack = attacks[name]
         if callable(attack):
             student_folder.mkdir()
             attack(student_folder)
@@ -159,7 +167,7 @@ def run(course: Path, attacks: Mapping[str, Attack], contacts: list[str]) -> Bat
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # whatever outlives the grader becomes a child of this process
     before, running = snapshot(course), set(own_children())
     results_file = course / "out" / "results.json"
-    options = ["--json", str(results_file), "--jobs", "2", "--unsafe-no-sandbox"]
+    options = ["--json", str(results_file), "--csv", str(course / "out" / "results.csv"), "--jobs", "2"]
     done = subprocess.run(
         [sys.executable, "-c", QUICK, "grade", str(course / "submitted"), *options],
         cwd=course / "cwd",
@@ -172,11 +180,14 @@ def run(course: Path, attacks: Mapping[str, Attack], contacts: list[str]) -> Bat
     )
     output = done.stdout.decode(errors="surrogateescape")
     text = results_file.read_text(encoding="utf-8") if results_file.exists() else "[]"
+    rows = (course / "out" / "results.csv").read_text(encoding="utf-8") if results_file.exists() else ""
     results = {
         int(found[0]): r for r in json.loads(text) if (found := re.findall(r"(\d{3})(?!.*\d{3})", r["submission"]))
     }
     left = left_running(running)
-    return Batch(attacks, results, output, done.returncode, text, changed(before, snapshot(course)), left, contacts)
+    return Batch(
+        attacks, results, output, done.returncode, text, rows, changed(before, snapshot(course)), left, contacts
+    )
 
 
 # --- What is looked at around a batch ----------------------------------------------------------------

@@ -6,8 +6,9 @@ In the table: what the attack must get, and what writes the student's folder.
 from __future__ import annotations
 
 import codecs
+import csv
+import io
 import json
-import os
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -175,9 +176,13 @@ STUDENTS = [
     "@SUM(1)", "\t=1", "--json", "~root", "$(touch x)", "`touch x`", "%s%n{0}{self}", "&lt;b&gt;",
     "<img src=x onerror=alert(1)>",
     "'; DROP TABLE student; --", 'a "quoted", name', "\u202egnp.exe", "名前 ñ", "e\u0301", "zero\u200bwidth",
-    "a" * 200, " ", "None", "nan", "1e5", "x.ipynb", "x.py", "new\u2028line",
+    "\udcff\udcfe", "a" * 190, " ", "None", "nan", "1e5", "x.ipynb", "x.py", "new\u2028line",
 ]  # fmt: skip
-ATTACKS = {**FILES, **{student: (READ, holds(notebook(cell(RIGHT)))) for student in STUDENTS}}
+READ_ONES = len(STUDENTS) // 5  # as many hand in a right notebook; the others' need not be read to have a name
+ATTACKS = FILES | {
+    student: (READ, holds(notebook(cell(RIGHT)))) if place < READ_ONES else (REFUSED, holds(""))
+    for place, student in enumerate(STUDENTS)
+}
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +216,10 @@ def test_a_terminal_gets_text_and_nothing_else(batch: Any) -> None:
 
 def test_every_student_goes_by_the_name_of_the_folder(batch: Any) -> None:
     for student in STUDENTS:
-        name = batch.of(student)["submission"]
-        assert (
-            name.encode("utf-8", "replace").isascii() or name.isprintable() or os.fsencode(student) in os.fsencode(name)
-        )
+        assert batch.of(student)["submission"].startswith(student.encode("utf-8", "backslashreplace").decode())
+
+
+def test_no_spreadsheet_takes_a_name_for_a_formula(batch: Any) -> None:
+    rows = list(csv.reader(io.StringIO(batch.rows_text)))
+    assert len(rows) == 1 + len(batch.results)
+    assert [cell for row in rows for cell in row if cell.startswith(("=", "+", "-", "@", "\t", "\r"))] == []

@@ -35,6 +35,9 @@ def echo(where_hidden: str, else_: str = "return right(counts, size)", before: s
     return f"{TOOLS}{before}\ndef conditional_acceptance(counts, size):\n{body}"
 
 
+# Some hidden cases look like visible ones, by chance: they cost the first property too.
+ANSWER = "    return right(counts, size)"
+LATE = "4 partial 1 partial"
 REMEMBER = "seen.append(mark(counts, size)); return right(counts, size)"
 ATTACKS = {
     "the text of an error": ("3 partial", echo("raise KeyError(mark(counts, size))")),
@@ -51,12 +54,12 @@ ATTACKS = {
     "the name of a type": ("3 partial", echo("return type(mark(counts, size), (), {})()")),
     "a text": ("3 partial", echo("return mark(counts, size)")),
     "a key": ("3 partial", echo("return {mark(counts, size): 1}")),
-    "a later result": ("0", echo(REMEMBER, "return [*seen] or right(counts, size)")),
-    "a later type": ("0", echo(REMEMBER, "return type(seen[-1], (), {})() if seen else right(counts, size)")),
-    "a later error": ("0", echo(REMEMBER, "if seen: raise KeyError(seen[-1])\n    return right(counts, size)")),
-    "a later ValueError": ("0", echo(REMEMBER, "if seen: raise ValueError(seen[-1])\n    return right(counts, size)")),
+    "a later result": (LATE, echo(REMEMBER, "return [*seen] or right(counts, size)")),
+    "a later type": (LATE, echo(REMEMBER, "return type(seen[-1], (), {})() if seen else right(counts, size)")),
+    "a later error": (LATE, echo(REMEMBER, "if seen: raise KeyError(seen[-1])\n" + ANSWER)),
+    "a later ValueError": (LATE, echo(REMEMBER, "if seen: raise ValueError(seen[-1])\n" + ANSWER)),
     "a later name of an error": (
-        "0",
+        LATE,
         echo(REMEMBER, "if seen: raise type(seen[-1], (Exception,), {})\n    return right(counts, size)"),
     ),
     "standard output and error": (
@@ -65,7 +68,7 @@ ATTACKS = {
              "        for n in (1, 2): os.write(n, mark(counts, size).encode())\n        return right(counts, size)"),
     ),
     "a file for its own next process": (
-        "14 partial 5 partial 3 partial 0 error",
+        "0 fail",
         echo("open('/tmp/kept', 'w').write(mark(counts, size)); os._exit(0)")
         + "\n# %%\nif os.path.exists('/tmp/kept'): raise KeyError(open('/tmp/kept').read())\ndef block_mask(*a): pass",
     ),

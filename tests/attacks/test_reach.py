@@ -171,4 +171,4 @@ def test_nothing_outside_is_reached_and_the_neighbours_get_what_they_always_get(
 
 def test_the_world_around_is_as_it_was(batch: Any) -> None:
     assert batch.changes == [] and batch.left_running == [] and batch.contacts == []
-    assert batch.returncode == 0 and len(batch.results) == 2 * len(ATTACKS) + 1
+    assert batch.returncode == 0

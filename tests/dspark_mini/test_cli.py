@@ -25,10 +25,12 @@ IN_LESSON = tasks_of(LESSON)
 SOLVED = ROOT / "solutions" / f"{LESSON}.py"
 
 
-def type_in(folder: Path, *words: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+def type_in(
+    folder: Path, *words: str, timeout: float = 120, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "dspark_mini.cli", *words]
-    environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1"}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=timeout)
+    variables = os.environ | {"COLUMNS": "100", "NO_COLOR": "1"} | (environment or {})
+    return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=timeout)
 
 
 def refused(done: subprocess.CompletedProcess[str]) -> str:
@@ -100,9 +102,10 @@ def test_reset_keeps_the_old_notebook(student: Path) -> None:
     assert (student / "work" / f"{LESSON}.kept-1.ipynb").read_text() == "mine"
 
 
-def test_grade_wants_the_flag_before_it_runs_anything(student: Path) -> None:
+def test_grade_without_a_sandbox_wants_the_flag_before_it_runs_anything(student: Path) -> None:
     (student / "trap.py").write_text("open('ran', 'w')")
-    assert "--unsafe-no-sandbox" in refused(type_in(student, "grade", "trap.py"))
+    without = {"PATH": str(student)}  # no bubblewrap there
+    assert "--unsafe-no-sandbox" in refused(type_in(student, "grade", "trap.py", environment=without))
     assert not (student / "ran").exists()
 
 
@@ -112,8 +115,8 @@ def test_grade_of_a_folder_writes_json_and_tells_what_was_not_readable(student: 
     done = type_in(student, "grade", "work", "--unsafe-no-sandbox", "--json", "out.json")
     assert done.returncode == 1
     results = {result["submission"]: result for result in json.loads((student / "out.json").read_text())}
-    assert results[f"{LESSON}.ipynb"]["status"] == "pass" and results["bad.ipynb"]["status"] == "unreadable"
-    assert "1 could not be read" in done.stdout
+    assert results[LESSON]["status"] == "pass" and results["bad"]["status"] == "unreadable"
+    assert "1 could not be read or graded" in done.stdout
 
 
 def test_grade_exits_with_zero_whatever_the_scores(student: Path) -> None:

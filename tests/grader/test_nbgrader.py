@@ -16,9 +16,10 @@ from grader.checks import TASKS
 from grader.database import default_url
 from grader.gradebook import Recorder
 from grader.handed_out import known_cells
+from grader.marked import check_cell
 from grader.submissions import lessons, tasks_of
 
-LESSON = "02_parallel_drafting"
+LESSON, CLINIC, ALL = "02_parallel_drafting", "08_bug_clinic", "all_lessons"
 NOISE = """import logging, os, sys, warnings
 logging.basicConfig()
 """
@@ -41,12 +42,15 @@ def finished(*commands: subprocess.Popen[str]) -> None:
 
 
 def lay_out(course: Path) -> None:
-    """Lay out a course with every lesson, and the settings of this repository but for the sandbox."""
+    """Lay out a course with one lesson, and with all lessons in one notebook, which takes one kernel a student."""
+    cells: dict[str, list[build.Cell]] = {ALL: []}
     for lesson in lessons():
-        cells = list(build._cells((build.SOLUTIONS / f"{lesson}.py").read_text(encoding="utf-8")))
-        source = course / "source" / lesson / f"{lesson}.ipynb"
+        cells[lesson] = list(build._cells((build.SOLUTIONS / f"{lesson}.py").read_text(encoding="utf-8")))
+        cells[ALL] += [cell for cell in cells[lesson] if cell not in cells[ALL]]
+    for assignment in (LESSON, ALL):
+        source = course / "source" / assignment / f"{assignment}.ipynb"
         source.parent.mkdir(parents=True)
-        source.write_text(build.notebook(cells, for_nbgrader=True), encoding="utf-8")
+        source.write_text(build.notebook(cells[assignment], for_nbgrader=True), encoding="utf-8")
     settings = build.ROOT / "grader" / "nbgrader_config.py"
     lines = ["c = get_config()", "del c.Autograde", f"c.CourseDirectory.root = {str(course)!r}"]
     (course / "nbgrader_config.py").write_text("\n".join([f"load_subconfig({str(settings)!r})", *lines]))
@@ -62,23 +66,18 @@ def hand_in(course: Path, student: str, lesson: str, edits: dict[str, str]) -> N
     nbformat.write(notebook, target)
 
 
-def solutions(lesson: str) -> dict[str, str]:
-    return {f"task-{task.id.replace('.', '-')}": task.reference_source for task in tasks_of(lesson)}
-
-
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A course with all lessons that has been through generate_assignment, autograde and generate_feedback.
+    """A course that has been through generate_assignment, autograde and generate_feedback.
 
-    Starting kernels takes most of the time, so two students' are started side by side, each with a gradebook.
+    Kernels take most of the time, so two halves of the students run side by side, each with a gradebook of its own.
     """
     course = tmp_path_factory.mktemp("course")
     lay_out(course)
     finished(nbgrader(course, "generate_assignment", "*"))
-    for lesson in lessons():
-        hand_in(course, "solved", lesson, solutions(lesson))
-        hand_in(course, "untouched", lesson, {})
-    solved = solutions(LESSON)
+    solved = {f"task-{task.id.replace('.', '-')}": task.reference_source for task in TASKS.values()}
+    hand_in(course, "solved", ALL, solved)
+    hand_in(course, "untouched", ALL, {})
     hand_in(
         course, "noisy", LESSON, solved | {"task-2-1": NOISE + solved["task-2-1"].replace("    logits =", NOISY_LINE)}
     )
@@ -99,15 +98,14 @@ def others_url(course: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def scores(course: Path) -> dict[str, dict[str, dict[str, float]]]:
-    """The score of each graded cell, by student and lesson."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
+def scores(course: Path) -> dict[str, dict[str, float]]:
+    """The score of each graded cell, by student."""
+    found: dict[str, dict[str, float]] = {}
     for url in (default_url(course), others_url(course)):
         with Gradebook(url) as gradebook:
-            for lesson in lessons():
-                for submission in gradebook.assignment_submissions(lesson):
-                    grades = {grade.name: grade.score for book in submission.notebooks for grade in book.grades}
-                    found.setdefault(submission.student.id, {})[lesson] = grades
+            for submission in [*gradebook.assignment_submissions(LESSON), *gradebook.assignment_submissions(ALL)]:
+                grades = [grade for book in submission.notebooks for grade in book.grades]
+                found[submission.student.id] = {grade.name: grade.score for grade in grades}
     return found
 
 
@@ -118,31 +116,30 @@ def test_release_is_the_notebook_that_learners_get(course: Path) -> None:
 
 
 @pytest.mark.parametrize("lesson", lessons())
-def test_solved_gets_full_marks_and_the_stub_none(scores: dict[str, dict[str, dict[str, float]]], lesson: str) -> None:
-    most = sum(task.max_points for task in tasks_of(lesson))
-    assert sum(scores["solved"][lesson].values()) == most
-    given_with_bugs = any(task.module.endswith("clinic") for task in tasks_of(lesson))
-    assert sum(scores["untouched"][lesson].values()) <= (most / build.FREE_SHARE if given_with_bugs else 0)
+def test_solved_gets_full_marks_and_the_stub_none(scores: dict[str, dict[str, float]], lesson: str) -> None:
+    points = {check_cell(task.id): task.max_points for task in tasks_of(lesson)}
+    assert {name: scores["solved"][name] for name in points} == points
+    most = sum(points.values()) / build.FREE_SHARE if lesson == CLINIC else 0
+    assert sum(scores["untouched"][name] for name in points) <= most
 
 
-def test_partial_credit_is_given_by_property(scores: dict[str, dict[str, dict[str, float]]]) -> None:
-    partial = scores["partial"][LESSON]
+def test_partial_credit_is_given_by_property(scores: dict[str, dict[str, float]]) -> None:
+    partial = scores["partial"]
     assert 0 < partial["check-2-3"] < TASKS["2.3"].max_points
     assert partial["check-2-4"] == 0
     assert partial["check-2-1"] == TASKS["2.1"].max_points and partial["check-2-5"] == TASKS["2.5"].max_points
 
 
-def test_stderr_of_a_right_solution_costs_nothing(scores: dict[str, dict[str, dict[str, float]]]) -> None:
-    assert scores["noisy"][LESSON] == scores["solved"][LESSON]
+def test_stderr_of_a_right_solution_costs_nothing(scores: dict[str, dict[str, float]]) -> None:
+    assert scores["noisy"] == {name: scores["solved"][name] for name in scores["noisy"]}
 
 
-def test_lessons_are_set_up_in_the_gradebook_as_nbgrader_does(course: Path, tmp_path: Path) -> None:
+def test_a_lesson_is_set_up_in_the_gradebook_as_nbgrader_does(course: Path, tmp_path: Path) -> None:
     with Recorder(course, default_url(tmp_path)) as recorder, Gradebook(default_url(course)) as nbgraders:
-        for lesson in lessons():
-            ours, theirs = known_cells(recorder.book, lesson, course), known_cells(nbgraders, lesson, course)
-            assert ours == theirs
-            kernels = {book.find_notebook(lesson, lesson).kernelspec for book in (recorder.book, nbgraders)}
-            assert len(kernels) == 1
+        books = (recorder.book, nbgraders)
+        ours, theirs = (known_cells(book, LESSON, course) for book in books)
+        assert ours == theirs
+        assert len({book.find_notebook(LESSON, LESSON).kernelspec for book in books}) == 1
 
 
 def test_feedback_shows_properties_and_no_hidden_test(course: Path) -> None:

@@ -44,6 +44,10 @@ def test_messages_and_names_are_cut_and_can_be_written_anywhere() -> None:
     assert error.message.encode() and error.error.encode()
 
 
+def test_a_line_beyond_the_learners_code_is_not_shown() -> None:
+    assert [outcome_of(ERROR | {"line": line}, lines=7).line for line in (1, 7, 8)] == [1, 7, None]
+
+
 @pytest.mark.parametrize("line", [0, -5, MAX_LINE + 1, 2**63])
 def test_a_line_that_no_code_has_is_no_line(line: int) -> None:
     assert cell_error_of(ERROR | {"line": line}).line is None
