@@ -585,9 +585,11 @@ ROUND_MS = 10.0 + 1.5 * np.arange(9)                 # a round with γ drafts, �
 
 
 def next_size(trace):
-    """Four drafts at first, then what the last ten rounds suggest."""
+    """Return what the last ten rounds suggest, or four where none of them verified a draft."""
     counts = {name: values[-10:] for name, values in trace.counts.items()}
-    return best_block_size(counts["accepted"], counts["verified"], ROUND_MS) if sum(counts["verified"]) else 4
+    if sum(counts["verified"]) == 0:
+        return 4
+    return best_block_size(counts["accepted"], counts["verified"], ROUND_MS)
 
 
 def go_on(trace):
@@ -608,7 +610,9 @@ fours = replace(steps, trim=len, block_size=lambda trace: 4)
 adaptive = replace(steps, trim=len, block_size=next_size, keep_drafting=go_on)
 for noise in (0.1, 1.0, 4.0):
     sizes, speed = serve_toy(adaptive, noise)
-    print(f"noise {noise}: {speed:.2f} times plain decoding, {serve_toy(fours, noise)[1]:.2f} in blocks of four; {sizes[:14]} …")
+    _, speed_of_fours = serve_toy(fours, noise)
+    print(f"noise {noise}: {speed:.2f} times plain decoding, {speed_of_fours:.2f} in blocks of four", end="; ")
+    print(f"{sizes[:14]} …")
 
 # %% [markdown]
 # The better the drafter, the longer the blocks. At noise 4 the target refused the whole first block: α is 0, and the best size is 0 until

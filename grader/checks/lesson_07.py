@@ -428,9 +428,9 @@ TASK_7_3 = Task(
             "nothing_accepted_nothing_hoped",
             "Where no draft was accepted, every block yields one token; the fastest round wins.",
             1,
-            "α = 0 is a rate like any other: the block yields 1 + 0 + 0 …, and 0 ** 0 is 1.",
+            "α = 0 is a rate like any other: the sum starts at α ** 0, 0 ** 0 is 1, and the block yields 1 + 0 + 0 ….",
             Values(
-                examples=(Example(call([0, 0], [2, 2], [4.0, 5.0, 6.0]), 0),),
+                examples=(Example(call([0, 0], [2, 2], [5.0, 4.0, 6.0]), 1),),
                 ### BEGIN HIDDEN TESTS
                 hidden=no_hope,
                 ### END HIDDEN TESTS
@@ -717,7 +717,7 @@ TASK_7_5 = Task(
             "sums_of_whole_rounds",
             "Rounds, drafts, accepted and rejected drafts, and emitted tokens are counted.",
             2,
-            "rejected is verified minus accepted: all drafts of the forward that were not accepted, not one a round.",
+            "rejected is verified minus accepted, not one a round. A round makes its accepted drafts and one more.",
             Values(
                 examples=(Example(call([3, 2], [3, 2], [2, 0], [3, 1]), sums(2, 5, 0, 3, 2, 4, 0)),),
                 ### BEGIN HIDDEN TESTS
