@@ -165,11 +165,10 @@ class EitherForm:
 
     def __call__(self, session: Session) -> Evidence | None:
         """Call with lists, then with arrays."""
-        for example in self.examples:
-            for form in (example.call.as_lists(), example.call.as_arrays()):
-                outcome = session.outcome(form)
-                if not _is_right(outcome, example.expected):
-                    return session.evidence(form, shown(example.expected), told(outcome))
+        for example, form in _both_forms(self.examples):
+            outcome = session.outcome(form)
+            if not _is_right(outcome, example.expected):
+                return session.evidence(form, shown(example.expected), told(outcome))
         return None
 
 
@@ -181,16 +180,15 @@ class PlainTypes:
 
     def __call__(self, session: Session) -> Evidence | None:
         """Look at right results only: a wrong one shows nothing about types."""
-        for example in self.examples:
-            for form in (example.call.as_lists(), example.call.as_arrays()):
-                outcome = session.outcome(form)
-                if not _is_right(outcome, example.expected):
-                    if _wrong(session, form, example.expected) is not None:
-                        return session.evidence(form, shown(example.expected), told(outcome))
-                    continue
-                fault = type_fault(example.expected, outcome.value)
-                if fault:
-                    return session.evidence(form, f"{shown(example.expected)} in plain types", f"{fault}")
+        for example, form in _both_forms(self.examples):
+            outcome = session.outcome(form)
+            if not _is_right(outcome, example.expected):
+                if _wrong(session, form, example.expected) is not None:
+                    return session.evidence(form, shown(example.expected), told(outcome))
+                continue
+            fault = type_fault(example.expected, outcome.value)
+            if fault:
+                return session.evidence(form, f"{shown(example.expected)} in plain types", f"{fault}")
         return None
 
 
@@ -202,10 +200,9 @@ class Unchanged:
 
     def __call__(self, session: Session) -> Evidence | None:
         """Compare the arguments before and after the call."""
-        for example in self.examples:
-            for form in (example.call.as_lists(), example.call.as_arrays()):
-                if session.outcome(form).changed:
-                    return session.evidence(form, "the arguments as they were", "an argument that has changed")
+        for _, form in _both_forms(self.examples):
+            if session.outcome(form).changed:
+                return session.evidence(form, "the arguments as they were", "an argument that has changed")
         return None
 
 
@@ -354,6 +351,12 @@ def names_offender(message: str, bad: Bad) -> bool:
 def _wanted(bad: Bad) -> str:
     argument = bad.argument if isinstance(bad.argument, str) else " or ".join(bad.argument)
     return argument if bad.position is None else f"{argument} and position {bad.position}"
+
+
+def _both_forms(examples: Iterable[Example]) -> Iterator[tuple[Example, Call]]:
+    for example in examples:
+        yield example, example.call.as_lists()
+        yield example, example.call.as_arrays()
 
 
 def _forms(bads: Iterable[Bad]) -> Iterator[tuple[Bad, Call]]:

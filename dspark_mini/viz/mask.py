@@ -20,6 +20,7 @@ from dspark_mini.viz.style import (
     cells,
     head,
     hide_frame,
+    key_below,
     picture,
     plot_axes,
     subscript,
@@ -136,16 +137,7 @@ def _explain(figure: Picture, with_anchors: bool) -> None:
     keys = [Patch(color=BLUE, label="may look"), Patch(color=FAINT, label="may not look")]
     if with_anchors:
         keys.append(Patch(facecolor="none", edgecolor=ORANGE, linewidth=1.3, label="anchor of the block"))
-    figure.legend(
-        handles=keys,
-        loc="outside lower center",
-        ncols=3,
-        frameon=False,
-        labelcolor=INK,
-        fontsize=SMALL,
-        handlelength=1.0,
-        handleheight=1.0,
-    )
+    key_below(figure, keys, columns=3)
 
 
 def verification_picture(mask: ArrayLike, context_length: int) -> Picture:

@@ -21,6 +21,7 @@ from dspark_mini.viz.style import (
     cells,
     head,
     hide_frame,
+    key_below,
     picture,
     plot_axes,
     subscript,
@@ -91,13 +92,4 @@ def _explain(figure: Picture) -> None:
         Patch(color=BLUE, label="draft token, verified"),
         Patch(color=FAINT, label="draft token, not verified"),
     ]
-    figure.legend(
-        handles=keys,
-        loc="outside lower center",
-        ncols=3,
-        frameon=False,
-        labelcolor=INK,
-        fontsize=SMALL,
-        handlelength=1.0,
-        handleheight=1.0,
-    )
+    key_below(figure, keys, columns=3)

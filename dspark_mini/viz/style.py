@@ -81,6 +81,20 @@ def cells(ax: Axes, corners: Sequence[tuple[float, float]], colors: Sequence[obj
     ax.add_collection(collection)
 
 
+def key_below(figure: Picture, patches: list[Patch], columns: int) -> None:
+    """Explain colours by a row of small squares below the picture."""
+    figure.legend(
+        handles=patches,
+        loc="outside lower center",
+        ncols=columns,
+        frameon=False,
+        labelcolor=INK,
+        fontsize=SMALL,
+        handlelength=1.0,
+        handleheight=1.0,
+    )
+
+
 def write(
     ax: Axes,
     x: float,

@@ -25,6 +25,7 @@ from dspark_mini.viz.style import (
     cells,
     head,
     hide_frame,
+    key_below,
     one_line,
     picture,
     plot_axes,
@@ -141,16 +142,7 @@ def tree_mask_picture(
     ax.set_yticks(range(nodes), labels, parse_math=False)
     ax.set_ylabel("row: who looks", color=INK, fontsize=NORMAL)
     hide_frame(ax)
-    figure.legend(
-        handles=[Patch(color=BLUE, label="may look"), Patch(color=FAINT, label="may not look")],
-        loc="outside lower center",
-        ncols=2,
-        frameon=False,
-        labelcolor=INK,
-        fontsize=SMALL,
-        handlelength=1.0,
-        handleheight=1.0,
-    )
+    key_below(figure, [Patch(color=BLUE, label="may look"), Patch(color=FAINT, label="may not look")], columns=2)
     head(ax, title)
     return figure
 
