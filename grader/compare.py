@@ -77,7 +77,8 @@ def _first(faults: Any) -> str | None:
 
 
 def _name(value: Any) -> str:
-    return str(getattr(value, "type_name", type(value).__name__))
+    module = "np." if isinstance(value, (np.generic, np.ndarray)) else ""  # np.bool and bool are two types
+    return module + str(getattr(value, "type_name", type(value).__name__))
 
 
 def _text(value: Any) -> str:
