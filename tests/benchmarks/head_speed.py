@@ -43,9 +43,7 @@ def main() -> None:
         for name in rng.permutation(list(timed)):
             samples[name].append(seconds(timed[name]))
     bare, drafted = (statistics.median(values) for values in samples.values())
-    print(
-        f"γ = {BLOCK_SIZE}, V = {VOCABULARY:,}, r = {RANK}, float32, processor time, medians of {ROUNDS} rounds, both in each round"
-    )
+    print(f"γ = {BLOCK_SIZE}, V = {VOCABULARY:,}, r = {RANK}, float32, processor time, medians of {ROUNDS} rounds")
     print(f"  bare products             {bare * 1e3:7.1f} ms")
     print(f"  dspark_markov_candidates  {drafted * 1e3:7.1f} ms, {drafted / bare:.2f} × the products; limit {LIMIT:g}")
     sys.exit(drafted / bare > LIMIT)
