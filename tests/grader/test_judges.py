@@ -342,7 +342,7 @@ def test_evidence_of_visible_bad_input_says_what_is_wrong_and_what_is_wanted() -
 def test_evidence_of_types_names_the_type_and_the_form_of_the_call() -> None:
     (result,) = task((prop("types", PlainTypes(EXAMPLES)),)).check(plain_for_lists_only).properties
     evidence = dict(result.evidence)
-    assert evidence["input"] == "numbers = array([1, 2])" and "the result[0] is of type int64" in evidence["got"]
+    assert evidence["input"] == "numbers = array([1, 2])" and "the result[0] is of type np.int64" in evidence["got"]
 
 
 def test_keyword_arguments_are_shown_by_their_names() -> None:
