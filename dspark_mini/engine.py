@@ -12,16 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dspark_mini.confidence import choose_confident_prefix
 from dspark_mini.drafting import dspark_markov_candidates
 from dspark_mini.inputs import number, token_ids, whole_number
 from dspark_mini.rounds import rollback_rows, round_totals
-from dspark_mini.toy import Cache, softmax
+from dspark_mini.toy import Cache, Logits, softmax
 from dspark_mini.verification import cut_output, verify_greedy, verify_sampling
-
-Logits = NDArray[np.float64]
 
 
 class Target(Protocol):
@@ -157,8 +154,8 @@ def generate(
         anchor = [*context, *trace.output][-1]
         size = steps.block_size(trace) if steps.keep_drafting(trace) else 0
         this = Round()
-        q = _draft(this, drafter, anchor, whole_number("block size", size, low=0), heat, rng, steps)
-        this.verified = whole_number("verify length", steps.trim(this.confidences), low=0, high=len(this.drafted))
+        q = _draft(this, drafter, anchor, whole_number("steps.block_size", size, low=0), heat, rng, steps)
+        this.verified = whole_number("steps.trim", steps.trim(this.confidences), low=0, high=len(this.drafted))
         emitted = _verify(this, target, anchor, q, heat, rng, steps)
         output = steps.cut([*trace.output, *emitted], stop_tokens, cap)
         this.emitted = output[len(trace.output) :]

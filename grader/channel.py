@@ -27,7 +27,7 @@ class Channel:
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdin is not None and process.stdout is not None
         self.writer, self.reader = process.stdin, process.stdout
-        self.buffer = bytearray()
+        self.buffer, self.taken = bytearray(), 0  # bytes of all messages so far
         os.set_blocking(self.writer.fileno(), False)
         self.may_write, self.may_read = selectors.DefaultSelector(), selectors.DefaultSelector()
         self.may_write.register(self.writer, selectors.EVENT_WRITE)
@@ -49,12 +49,15 @@ class Channel:
     def receive(self, deadline: float) -> dict[str, Any]:
         """Read one message, which is always a dict."""
         while True:
+            if time.monotonic() >= deadline:  # also where the child keeps talking
+                raise ChildTooSlow
             try:
                 message = unpack(self.buffer, MAX_REPLY)
             except WireError as error:
                 raise ChildDied from error
             if message is not None:
                 del self.buffer[: message[1]]
+                self.taken += message[1]
                 if not isinstance(message[0], dict):
                     raise ChildDied
                 return message[0]

@@ -66,7 +66,7 @@ def grade_paths(paths: list[Path], options: Options, out: Console) -> int:
         grader, or Ctrl-C, after which the files are not written and --resume goes on.
 
     Raises:
-        UserError: what was asked for cannot be done; nothing has been written then.
+        UserError: what was asked for cannot be done; what was written before stays.
     """
     refuse_missing(options.outputs)
     if options.sandbox and options.dask is None:
@@ -229,8 +229,11 @@ def _exit_code(results: Results) -> int:
 
 
 def _say(line: str, options: Options, out: Console) -> None:
-    """Print a line; in a workflow on the standard error, where GitHub obeys none either, but as plain text."""
-    (Console(stderr=True) if options.outputs.ci else out).print(escape(printable_lines(line)), soft_wrap=True)
+    """Print a line; in a workflow of GitHub so that it is no command there, whatever is in it."""
+    text = printable_lines(line)
+    if options.outputs.ci:
+        text = "\n".join(f"| {one}" for one in text.replace("::", ": :").replace("##[", "# #[").split("\n"))
+    out.print(escape(text), soft_wrap=True)
 
 
 def _table(results: Results) -> Table:

@@ -33,7 +33,7 @@ def same_value(expected: Any, got: Any) -> bool:
 
 
 def type_fault(expected: Any, got: Any, where: str = "the result") -> str | None:
-    """Say where a result is not made of the plain types that TASKS ask for, or None where it is.
+    """Say where a result is not made of the plain types that the task asks for, or None where it is.
 
     A list passes for a tuple, an int for a float, np.float64 for a float; np.int64 and bool do not pass for an int.
     """
@@ -65,11 +65,18 @@ def shown(value: Any, width: int = 160) -> str:
 
 def _numbers(value: Any) -> np.ndarray[Any, Any] | None:
     """Return an array of real numbers, or None for ragged lists and whatever else is no such array."""
+    if _has_text(value):
+        return None  # NumPy would make every entry as long as the longest text
     try:
         array = np.asarray(value)
     except Exception:  # a learner's object may do anything here
         return None
     return array if array.dtype.kind in "fiub" else None
+
+
+def _has_text(value: Any) -> bool:
+    is_list = isinstance(value, (list, tuple))
+    return any(map(_has_text, value)) if is_list else isinstance(value, (str, bytes))
 
 
 def _first(faults: Any) -> str | None:

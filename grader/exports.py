@@ -147,6 +147,10 @@ def _canvas_column(header: list[str], people: int, wanted: str | None) -> int:
     exact = [place for place in headings if wanted in (headings[place], titles[place])]
     similar = [p for p, title in titles.items() if letters and letters in re.sub(r"[\W_]", "", title).casefold()]
     found = exact or similar
+    if not wanted:
+        raise ExportError(
+            "The results are of several lessons or of .py files; name the one that is meant with --lesson."
+        )
     if len(found) != 1:
         reason = "Several columns fit" if found else "No column fits"
         raise ExportError(f"{reason} {wanted!r}; name one of: {', '.join(titles.values())}.")

@@ -30,7 +30,9 @@ def message_parts(message: str) -> tuple[str, list[tuple[str, str]]]:
 
 def was_skipped(found: dict[str, Any]) -> bool:
     """Tell whether a property was not looked at, because something before it did not hold."""
-    return not found["passed"] and " Got: not looked at, because " in found["message"]
+    parts = message_parts(found["message"])[1]
+    is_alone = [label for label, _ in parts] == ["got"]
+    return not found["passed"] and is_alone and parts[0][1].startswith("not looked at, because ")
 
 
 def first_open(task: dict[str, Any]) -> dict[str, Any] | None:

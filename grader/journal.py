@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, overload
 
-Outcome = dict[str, Any]  # the result of one submission, as DESIGN.md describes it
+Outcome = dict[str, Any]  # the result of one submission, as `dspark-mini grade --json` writes it
 
 
 class JournalInUse(Exception):

@@ -49,6 +49,8 @@ def refuse_missing(outputs: Outputs) -> None:
     for option, pair in (("--canvas", outputs.canvas), ("--moodle", outputs.moodle)):
         if pair is not None and not pair[0].is_file():
             raise UserError(f"There is no file {pair[0]}; {option} takes the list of your LMS and the file to write.")
+        if pair is not None and pair[1].exists() and pair[0].samefile(pair[1]):
+            raise UserError(f"{option} would write over the list {pair[0]}; name another file to write.")
     if outputs.min_score and not outputs.ci:
         raise UserError("--min-score is the threshold of --ci; give both.")
     if outputs.records:
@@ -72,8 +74,8 @@ def write_outputs(results: Iterable[Result], notebooks: Sequence[Path], outputs:
     """
     rows = list(results)
     try:
-        all_recorded = _record(rows, notebooks, outputs, say)
         _export(rows, outputs, say)
+        all_recorded = _record(rows, notebooks, outputs, say)
         return _reaches_threshold(rows, outputs) and all_recorded
     except ExportError as error:
         raise UserError(str(error)) from None
@@ -106,6 +108,8 @@ def _record(rows: list[Result], notebooks: Sequence[Path], outputs: Outputs, say
         refused = record(rows, outputs.course or COURSE, outputs.db_url, notebooks)
     except GradebookError as error:
         raise UserError(str(error)) from None
+    except OSError as error:
+        raise UserError(f"The course's folder cannot be written: {error.strerror} ({error.filename}).") from None
     for sentence in refused:
         say(sentence)
     say(f"Gradebook: {len(rows) - len(refused)} of {len(rows)} results recorded.")

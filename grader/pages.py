@@ -78,14 +78,14 @@ def class_page(results: list[Result], links: list[str]) -> str:
 
 def file_names(results: list[Result]) -> list[str]:
     """Name the reports: letters that every system takes, and a number that tells equal ones apart."""
-    names: list[str] = []
+    names: dict[str, None] = {}  # in their order, and quickly asked for
     for result in results:
         ascii_name = unicodedata.normalize("NFKD", result["submission"]).encode("ascii", "ignore").decode()
         slug = re.sub(r"[^a-z0-9]+", "-", ascii_name.lower()).strip("-")[:40] or "submission"
         whole = f"{result['submission']}\0{result['lesson']}\0".encode("utf-8", "surrogatepass")
         tries = (hashlib.sha256(whole + str(n).encode()).hexdigest()[:8] for n in range(len(results) + 1))
-        names.append(next(name for digest in tries if (name := f"{slug}-{digest}.html") not in names))
-    return names
+        names[next(name for digest in tries if (name := f"{slug}-{digest}.html") not in names)] = None
+    return list(names)
 
 
 def lesson_words(result: Result) -> str:

@@ -34,6 +34,7 @@ START_SECONDS, LOAD_SECONDS, GRACE_SECONDS = 30.0, 60.0, 2.0
 # What all calls of one function may take, and all that a submission may take: so much, and more for each function.
 TASK_SECONDS, SUBMISSION_SECONDS, SECONDS_A_TASK = 60.0, 120.0, 5.0
 MAX_PARTS = 50_000  # a cell says twice where it is, a .py file once a statement and once more
+MAX_BATCH = 64 << 20  # bytes of all replies to one batch of calls; right answers take far less
 MAX_PIECE = 1 << 20  # characters
 CHILD_FILES = ("calling.py", "loader.py", "main.py", "wire.py", "__init__.py")
 # What a lesson imports of the kit, as far as a child needs it: input checks, and a check that does nothing.
@@ -128,9 +129,10 @@ class Child:
             calls_made = [[list(c.args), c.kwargs] for c in calls]
             request = {"number": first, "function": function, "calls": calls_made}
             self.channel.send(request, _soon(WALL_FACTOR * CALL_SECONDS, ends))
+            most = self.channel.taken + MAX_BATCH
             for number in range(first, self.number + 1):
                 reply = self.channel.receive(_soon(WALL_FACTOR * CALL_SECONDS, ends))
-                if type(reply.get("number")) is not int or reply["number"] != number:
+                if type(reply.get("number")) is not int or reply["number"] != number or self.channel.taken > most:
                     raise ChildDied
                 done.append(outcome_of(reply, self.lines))
                 if done[-1].timed_out:

@@ -1,4 +1,4 @@
-"""A box of bubblewrap for one child process: it holds Python, NumPy and the kit, and nothing else of the machine.
+"""A box of bubblewrap for one child process: it holds Python, NumPy, the kit and the system's libraries, to be read.
 
 Inside there is no repository, no home, no network, no environment, no /proc, no other process, and nothing that can
 be written but a small folder in memory. A deny-list of system calls (libseccomp) refuses what is left: new processes
@@ -11,6 +11,7 @@ import contextlib
 import errno
 import functools
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -28,6 +29,7 @@ WORK_BYTES = 16 << 20
 NOBODY = "65534"
 UNKNOWN = -1  # what libseccomp says of a call that it has never heard of
 TRY_SECONDS = 60.0
+NO_NAMESPACES = re.compile(r"namespace|uid map|Operation not permitted|Permission denied")
 QUIET = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PATH": os.defpath}
 ELSE = " To grade code that you trust without a sandbox, add --unsafe-no-sandbox."
 # Settings that forbid a user what bubblewrap needs: the value that does, and one that does not.
@@ -96,7 +98,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
     bubblewrap leaves when the first process inside has gone, and with that one the kernel ends all the others.
     """
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
         for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
             os.kill(int(child), signal.SIGKILL)
         process.wait(1.0)
@@ -194,7 +196,8 @@ def _home() -> str:
 
 def _why_not(said: str) -> str:
     """Say in a sentence why bubblewrap did not start, with the command that changes it where that is known."""
-    for setting, (forbids, allows) in FORBIDDING.items():
+    settings = FORBIDDING if NO_NAMESPACES.search(said) else {}
+    for setting, (forbids, allows) in settings.items():
         with contextlib.suppress(OSError):
             if Path("/proc/sys", *setting.split(".")).read_text().strip() == forbids:
                 return (

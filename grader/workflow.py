@@ -32,8 +32,8 @@ def report_to_ci(results: list[Result], say: Callable[[str], None], min_score: f
         for line in _annotations(result):
             say(line)
     score, most = (sum(result[key] for result in results) for key in ("score", "max_score"))
-    holds = all(result["score"] >= min_score and result["status"] != "unreadable" for result in results)
-    if not holds:
+    too_low = [result for result in results if result["score"] < min_score]
+    if too_low:
         say(f"::error title=Below the threshold::{as_number(min_score)} points are needed.")
     say(f"Points {as_number(score)}/{as_number(most)}")
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
@@ -43,7 +43,7 @@ def report_to_ci(results: list[Result], say: Callable[[str], None], min_score: f
                 file.write(_summary(results).encode("utf-8", "replace"))
         except OSError as error:
             raise ExportError(f"The summary {summary} cannot be written: {error.strerror}.") from None
-    return holds
+    return not too_low and not any(result.get("reason") for result in results)
 
 
 def _annotations(result: Result) -> Iterator[str]:
@@ -51,7 +51,7 @@ def _annotations(result: Result) -> Iterator[str]:
     file = result["submission"]
     where = f"file={_property(file)}," if os.path.isfile(file) else ""
     if result.get("reason"):
-        yield f"::error {where}title=Unreadable::{_data(result['reason'])}"
+        yield f"::error {where}title=Not graded::{_data(result['reason'])}"
     for task in result["tasks"]:
         if task["status"] != "pass":
             level = "notice" if task["status"] == "missing" else "error"

@@ -17,7 +17,7 @@ import numpy as np
 from grader.child.wire import Seed as Seed
 from grader.child.wire import crossed
 
-CALL_SECONDS = 5.0  # of the processor's time; the rule is 2 s a call, the rest is slack for a slow machine
+CALL_SECONDS = 5.0  # of the processor's time; what takes 2 s on a usual machine passes on a slow one
 WALL_FACTOR = 3  # by the clock on the wall a call may take longer, since other processes share the machine
 HELD = 64  # results of one batch of calls that are looked at again at its end
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import OrderedDict
 from fractions import Fraction
 from typing import Any
@@ -309,3 +310,12 @@ def test_a_result_that_cannot_be_written_down_is_shown_all_the_same(value: Any) 
 
 def test_the_name_of_a_type_cannot_hold_control_characters() -> None:
     assert "\x1b" not in shown(Opaque("\x1b[2J")) and "\n" not in shown(Opaque("a\nb"))
+
+
+def test_a_long_text_among_numbers_does_not_make_every_entry_as_long() -> None:
+    tracemalloc.start()
+    try:
+        assert not same_value([0] * 1001, ["x" * 100_000, *[0] * 1000])
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()

@@ -7,10 +7,12 @@ import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from dspark_mini.cli import app
 from dspark_mini.workspace import UserError
+from grader import command
 from grader.outputs import Outputs, refuse_missing, write_outputs
 
 ROLL = "def rollback_rows(verified_rows, accepted):\n    return verified_rows - 1 - accepted\n"
@@ -75,6 +77,18 @@ def test_a_workflow_fails_below_its_threshold(submitted: Path) -> None:
 def test_what_cannot_be_had_is_refused_before_anything_is_graded(outputs: Outputs, message: str) -> None:
     with pytest.raises(UserError, match=message):
         refuse_missing(outputs)
+
+
+def test_the_list_itself_is_not_written_over(submitted: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="would write over"):
+        grade(submitted, "--canvas", tmp_path / "canvas.csv", tmp_path / "canvas.csv")
+    assert (tmp_path / "canvas.csv").read_text() == CANVAS
+
+
+def test_no_line_in_a_workflow_is_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    options = command.Options(None, None, 1, False, None, False, Outputs(ci=True))
+    command._say("::add-mask::x\n##[debug]y", options, Console(soft_wrap=True))
+    assert capsys.readouterr().out == "| : :add-mask: :x\n| # #[debug]y\n"
 
 
 def test_a_target_that_is_a_submission_is_refused(submitted: Path) -> None:

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from grader import process
+from grader.channel import ChildTooSlow
 from grader.checks import TASKS
 from grader.child.calling import Call, LocalCaller, Outcome, Seed, call, unchanged
 from grader.child.loader import CellError
@@ -807,3 +808,22 @@ def test_a_cell_error_says_where_and_what(start: Start) -> None:
     child = start("x = 1\ny = x / 0", "def f(:")
     assert child.errors[0] == CellError("ZeroDivisionError", "division by zero", 2)
     assert child.errors[1].error == "SyntaxError" and child.errors[1].line == 1
+
+
+def test_a_child_that_keeps_talking_is_ended_at_its_deadline(start: Start) -> None:
+    chatter = "import threading, time\ndef f(x):\n    while True:\n        forge({'running': 0})\n"
+    child = start(TOOLS + chatter)
+    begin = time.monotonic()
+    assert asked(child, "f", call(1)).error in ("ProcessEnded", "TimeoutError")
+    channel_child = start(TOOLS + GOOD)
+    with pytest.raises(ChildTooSlow):
+        channel_child.channel.receive(time.monotonic())
+    assert time.monotonic() - begin < 15
+
+
+def test_replies_to_one_batch_are_bounded_together(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "MAX_BATCH", 4 << 20)
+    child = start("import numpy as np\ndef f(n):\n    return np.zeros(n)\n" + GOOD)
+    done = child.outcomes("f", [call(1 << 18) for _ in range(10)])  # 2 MiB each
+    assert len(done) < 10 and done[-1].died
+    assert answers(child)

@@ -489,3 +489,9 @@ def test_a_submission_is_not_graded_at_all_where_the_sandbox_fails(broken: None,
     file.write_text("def dflash_parallel_candidates(x):\n    return x\n")
     with pytest.raises(NoSandbox):
         grade(Source("right", file), kit)
+
+
+def test_a_box_that_takes_its_time_to_end_is_ended_all_the_same() -> None:
+    process = subprocess.Popen(["sleep", "60"])  # no child inside, as before bubblewrap has started one
+    sandbox.end(process)
+    assert process.returncode == -signal.SIGKILL
