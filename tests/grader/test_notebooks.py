@@ -26,7 +26,8 @@ RUNNER = Path(__file__).with_name("run_notebooks.py")
 
 def run(*paths: Path) -> list[list[Cell]]:
     """Run notebooks in a process of their own, and return what came of their code cells."""
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "IPYTHONDIR": str(paths[0].parent)}
+    outside = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}  # another than this one's
+    environment = outside | {"OPENBLAS_NUM_THREADS": "1", "IPYTHONDIR": str(paths[0].parent)}
     command = [sys.executable, "-W", "error", str(RUNNER), *map(str, paths)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
     assert done.returncode == 0, done.stderr
