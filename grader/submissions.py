@@ -25,6 +25,7 @@ class Source:
     name: str
     path: Path
     unreadable: str = ""  # why it must not be read, where that is known before
+    owner: tuple[str, ...] = ()  # the student's place below the folder or zip that was given
 
 
 @dataclass(frozen=True)
