@@ -460,8 +460,8 @@ def test_results_without_a_place_are_refused_in_sentences(course: Path, hand_in:
     [
         ("ada", "ada"),
         ("ada/resubmitted", "ada"),
-        ("O'Hara <b>_123", "O'Hara <b>_123"),
-        ("=1+1", "=1+1"),
+        ("O'Hara-Nu\u0301n\u0303ez, J. (b@x.org)_123", "O'Hara-Nu\u0301n\u0303ez, J. (b@x.org)_123"),
+        ("हिन्दी", "हिन्दी"),
         (f"course/submitted/ada/{LESSON}/{LESSON}.ipynb", "ada"),
         (f"ada/{LESSON}.ipynb", "ada"),
         ("ada.ipynb", "ada"),
@@ -477,10 +477,24 @@ def test_names_that_cannot_name_a_folder_are_refused(name: str) -> None:
         student_of(name, LESSON)
 
 
-def test_a_student_whose_name_is_code_is_recorded_under_it(
+@pytest.mark.parametrize("name", ["<img src=x onerror=alert(1)>", '"; alert(1)', "a\\", "&lt;b&gt;", "{{ x }}", "a`b"])
+def test_names_that_the_formgrader_would_run_as_script_are_refused(
+    course: Path, hand_in: Callable[..., Path], name: str
+) -> None:
+    path = hand_in("ada")
+    (refusal,) = record([result_of(name)], course, notebooks=[path])
+    assert refusal.startswith(repr(name)) and students(default_url(course)) == []
+
+
+def test_refusals_quote_the_name_that_a_student_chose(course: Path) -> None:
+    (refusal,) = record([result_of("x.\nTraceback: ada.py", lesson=None)], course)
+    assert "\n" not in refusal and refusal.startswith("'x.\\nTraceback")
+
+
+def test_a_student_with_an_apostrophe_is_recorded_under_their_name(
     course: Path, db_url: str, hand_in: Callable[..., Path]
 ) -> None:
-    name = "'; DROP TABLE grade; -- =HYPERLINK(<b>)"
+    name = "O' OR '1'+'1' (Ada)"
     hand_in(name)
     assert record([result_of(name)], course, db_url) == []
     assert students(db_url) == [name] and sum(scores(db_url, name).values()) == MAX
