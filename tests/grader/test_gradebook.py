@@ -393,6 +393,15 @@ def test_autograded_notebooks_show_reports_and_no_hidden_test(course: Path, hand
     assert "HIDDEN" not in path.read_text() and oct(path.stat().st_mode)[-3:] == "444"
 
 
+def test_marks_of_hidden_tests_in_a_students_cell_take_no_time(course: Path, hand_in: Callable[..., Path]) -> None:
+    marks = "### BEGIN HIDDEN TESTS\n" * 40_000
+    hand_in("eve", lambda document: document.cells.append(nbformat.v4.new_code_cell(marks)))
+    started = time.perf_counter()
+    assert record([result_of("eve")], course) == []
+    assert time.perf_counter() - started < 20
+    assert autograded(course, "eve").cells[-1].source == marks
+
+
 def weighted(course: Path, **points: float) -> None:
     """Let an instructor change what cells are worth before the lesson is handed out."""
     path = course / "source" / LESSON / f"{LESSON}.ipynb"
