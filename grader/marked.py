@@ -21,7 +21,7 @@ from nbgrader.utils import parse_utc
 from grader.bundle import HIDDEN_REGION
 from grader.handed_out import KnownCell
 from grader.report import MISSING
-from grader.submissions import MAX_BYTES
+from grader.submissions import plain_text
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 CELL_TYPES = ("code", "markdown", "raw")
@@ -39,9 +39,7 @@ def check_cell(task: str) -> str:
 def read_notebook(path: Path) -> Any:
     """Read a submitted notebook of any format version, however odd; None where that is not possible."""
     try:
-        if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BYTES:
-            return None
-        return nbformat.reads(path.read_text(encoding="utf-8-sig"), as_version=4)
+        return nbformat.reads(plain_text(path), as_version=4)
     except Exception:  # a notebook can be wrong in any way; the grader has already said so
         return None
 

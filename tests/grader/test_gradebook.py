@@ -375,6 +375,16 @@ def test_whatever_a_notebook_is_like_nbgrader_gets_a_valid_one(
     assert sorted(checks) == sorted(check_cell(task.id) for task in tasks_of(LESSON))
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_notebook_in_another_encoding_is_shown_as_it_was_graded(
+    course: Path, hand_in: Callable[..., Path], encoding: str
+) -> None:
+    path = hand_in("ada", lambda document: document.cells.append(nbformat.v4.new_markdown_cell("Mine: γ")))
+    path.write_text(path.read_text(), encoding=encoding)
+    assert record([result_of("ada")], course) == []
+    assert autograded(course, "ada").cells[-1].source == "Mine: γ"
+
+
 def test_the_last_copy_of_a_cell_counts(course: Path, hand_in: Callable[..., Path]) -> None:
     hand_in("ada", copied)
     record([result_of("ada")], course)
