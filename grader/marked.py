@@ -52,19 +52,30 @@ def repaired(notebook: Any, known: Mapping[str, KnownCell]) -> Any:
         known: the cells that were handed out, by name.
 
     Returns:
-        A new notebook. Of cells with the same name the last one counts, as for Python; the others become plain cells,
-        so does a cell that nobody knows. Graded cells that are missing stand behind the cell of their task.
+        A new notebook. Of cells with the same name the one counts that its check sees: the last one above it, or
+        else the last one. The others become plain cells, so does a cell that nobody knows. Graded cells that are
+        missing stand behind the cell of their task.
     """
     cells = [cell for cell in notebook.get("cells", []) if _is_cell(cell)]
     names = [_name(cell, known) for cell in cells]
-    last = {name: index for index, name in enumerate(names)}
+    counting = _counting(names)
     made = [
-        _restored(cell.source, known[name]) if name and last[name] == index else _plain(cell)
+        _restored(cell.source, known[name]) if name and counting[name] == index else _plain(cell)
         for index, (cell, name) in enumerate(zip(cells, names))
     ]
     for index, cell in enumerate(made := _with_missing(made, known.values())):
         cell.id = _grade_id(cell) or f"other-{index}"
     return new_notebook(cells=made, metadata={"kernelspec": KERNEL, "language_info": {"name": "python"}})
+
+
+def _counting(names: list[str]) -> dict[str, int]:
+    """Tell for each name which of its cells counts."""
+    last, counting = {name: index for index, name in enumerate(names)}, dict[str, int]()
+    for index, name in enumerate(names):
+        check = last.get(f"check-{name.partition('-')[2]}", len(names))
+        if index <= check or counting.get(name, index) > check:
+            counting[name] = index
+    return counting
 
 
 def mark(notebook: Any, result: Mapping[str, Any]) -> None:

@@ -392,6 +392,24 @@ def test_the_last_copy_of_a_cell_counts(course: Path, hand_in: Callable[..., Pat
     assert [cell.source for cell in cells] == ["# the last one counts"]
 
 
+def test_of_copies_of_a_cell_the_last_one_above_its_check_counts_as_in_grading(
+    course: Path, hand_in: Callable[..., Path]
+) -> None:
+    def edit(document: Any) -> None:
+        (at,) = (index for index, cell in enumerate(document.cells) if cell.id == "task-2-1")
+        for place, source in ((at, "# first"), (len(document.cells) + 1, "# below")):
+            document.cells.insert(place, nbformat.from_dict(document.cells[at] | {"id": source[2:], "source": source}))
+        document.cells[at + 1].source = "# second"
+        document.cells[at].metadata = document.cells[-1].metadata = document.cells[at + 1].metadata | {
+            "nbgrader": {"grade_id": "task-2-1"}
+        }
+
+    hand_in("ada", edit)
+    record([result_of("ada")], course)
+    cells = [c for c in autograded(course, "ada").cells if c.metadata.get("nbgrader", {}).get("grade_id") == "task-2-1"]
+    assert [cell.source for cell in cells] == ["# second"]
+
+
 def test_autograded_notebooks_show_reports_and_no_hidden_test(course: Path, hand_in: Callable[..., Path]) -> None:
     hand_in("ada")
     record([result_of("ada", {"2.3": 4})], course)
