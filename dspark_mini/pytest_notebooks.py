@@ -10,8 +10,11 @@ import pytest
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect the notebooks that hold a task of the kit; all others are left to whoever wants them."""
-    if file_path.suffix != ".ipynb":
+    """Collect the notebooks that were named and hold a task of the kit; all others are left to whoever wants them.
+
+    A notebook is run without a sandbox, so what merely lies in a folder, as others' submissions may, is not collected.
+    """
+    if file_path.suffix != ".ipynb" or not parent.session.isinitpath(file_path):
         return None
     try:
         from grader.submissions import Source, Unreadable, read_submission

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from grader.checks import TASKS
@@ -60,7 +61,7 @@ def read_cells(text: str) -> list[Cell]:
         The cells that hold code, in their order.
 
     Raises:
-        Unreadable: it is no notebook, or holds more code than a child takes.
+        Unreadable: it is no notebook, or holds more cells or more code than is read.
     """
     try:
         document = json.loads(text, parse_int=_no_number, parse_float=_no_number, parse_constant=_no_number)
@@ -68,9 +69,10 @@ def read_cells(text: str) -> list[Cell]:
         document = None
     if not isinstance(document, dict) or not isinstance(document.get("cells", document.get("worksheets")), list):
         raise Unreadable("It is no notebook: its content is not in the notebook format.")
-    cells = [cell for made in _raw_cells(document) if (cell := _cell(made)) is not None]
-    if len(cells) > MAX_CELLS:
-        raise Unreadable(f"It has more than {MAX_CELLS:,} cells of code.")
+    raw = list(islice(_raw_cells(document), MAX_CELLS + 1))
+    if len(raw) > MAX_CELLS:
+        raise Unreadable(f"It has more than {MAX_CELLS:,} cells.")
+    cells = [cell for made in raw if (cell := _cell(made)) is not None]
     if sum(len(cell.source) for cell in cells if len(cell.source) <= MAX_PIECE) > MAX_CODE:
         raise Unreadable(f"Its cells hold more than {MAX_CODE >> 20} MiB of code.")
     return cells

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -39,10 +39,11 @@ class BadRequest(Exception):
 
 @dataclass(frozen=True)
 class Found:
-    """A submission: its name, its file's path below the folder or zip, and why it is none, where it is none."""
+    """A submission: its name, its file's path, its student's place, and why it is none, where it is none."""
 
     name: str
     parts: Parts
+    owner: Parts
     unreadable: str = ""
 
 
@@ -53,6 +54,14 @@ class Unit:
     student: str
     folder: Parts
     kind: str  # "assignment", "lms", "folder" or "file"
+
+    @property
+    def owner(self) -> Parts:
+        """The student's place: the folders above, but for a lesson's, and the student; nothing where all is theirs."""
+        if self.kind == "assignment" and len(self.folder) == 1:
+            return ()
+        above = self.folder[:-2] if self.kind == "assignment" else self.folder[:-1]
+        return (*(above[1:] if above[:1] and above[0] in lessons() else above), self.student)
 
 
 def find_submissions(paths: Iterable[Path], unpacked: Path) -> list[Source]:
@@ -84,6 +93,7 @@ def choose(files: Collection[Parts], folders: Collection[Parts] = (), given: str
     folders = {folder for folder in folders if not _is_hidden(folder)} | {file[:-1] for file in files}
     assignments = {f for f in folders if len(f) > 1 and f[-1] in lessons()}
     assignments |= {f[:-1] for f in files if len(f) > 1 and f[-1] == f[-2] + NOTEBOOK}
+    assignments = {folder for folder in assignments if not _is_inside(folder, assignments)}
     canvas = _canvas_folders(files)
     units: dict[Unit, list[Parts]] = defaultdict(list)
     for folder in assignments:
@@ -95,21 +105,27 @@ def choose(files: Collection[Parts], folders: Collection[Parts] = (), given: str
 
 
 def _unit(file: Parts, assignments: set[Parts], canvas: set[Parts], given: str) -> Unit:
-    """Tell whose a file is."""
-    for depth, folder in enumerate(file[:-1], start=1):
-        if moodle := MOODLE.fullmatch(folder):
+    """Tell whose a file is. Below an assignment's folder all is one student's, however it is named."""
+    at = next((depth for depth in range(len(file) - 1, 0, -1) if file[:depth] in assignments), 0)
+    for depth, folder in enumerate(file[: at or -1], start=1):
+        if (depth == 1 or depth != at) and (moodle := MOODLE.fullmatch(folder)):
             return Unit(f"{moodle['student']}_{moodle['id']}", file[:depth], "lms")
+    if at:
+        return Unit(file[at - 2] if at > 1 else given, file[:at], "assignment")
     if file[:-1] in canvas and (match := CANVAS.fullmatch(file[-1])):
-        return Unit(f"{match['student']}_{match['id']}", file[:-1], "lms")
-    for depth in range(len(file) - 1, 0, -1):
-        if file[:depth] in assignments:
-            return Unit(file[depth - 2] if depth > 1 else given, file[:depth], "assignment")
+        student = f"{match['student']}_{match['id']}"
+        return Unit(student, (*file[:-1], student), "lms")
     if len(file) == 1:
         return Unit(_stem(file[0]) if file[0].endswith(NOTEBOOK) else file[0], file, "file")
     if file[0] in lessons() and len(file) == 2:  # one lesson of a whole class
         return Unit(_stem(file[1]) if file[1].endswith(NOTEBOOK) else "/".join(file), file, "file")
     depth = 2 if file[0] in lessons() else 1
     return Unit(file[depth - 1], file[:depth], "folder")
+
+
+def _is_inside(folder: Parts, assignments: set[Parts]) -> bool:
+    """Tell whether a folder lies in another assignment's; `ann/ann.ipynb` makes no assignment of a student's folder."""
+    return any(folder[:depth] in assignments for depth in range(1 if folder[0] in lessons() else 2, len(folder)))
 
 
 def _submissions_of(unit: Unit, files: list[Parts]) -> list[Found]:
@@ -119,19 +135,21 @@ def _submissions_of(unit: Unit, files: list[Parts]) -> list[Found]:
     if unit.kind == "assignment":
         named = (*unit.folder, unit.folder[-1] + NOTEBOOK)
         chosen = [file for file in notebooks if file == named] or notebooks
-        return _named(unit, chosen) or [Found(unit.student, named, NOTHING)]
+        return _named(unit, chosen) or [Found(unit.student, named, unit.owner, NOTHING)]
     if notebooks or unit.kind == "file":
         return _named(unit, notebooks or graded)
     if unit.kind == "lms":
-        return _named(unit, graded) or [Found(unit.student, min(files, default=unit.folder), NOTHING)]
-    return [Found("/".join(file), file) for file in graded]
+        first = min(files, default=unit.folder)
+        return _named(unit, graded) or [Found(unit.student, first, unit.owner, NOTHING)]
+    return [Found("/".join(file), file, unit.owner) for file in graded]
 
 
 def _named(unit: Unit, files: list[Parts]) -> list[Found]:
     """Name the files by their student, and by their own names too where there are several of one lesson."""
     stems = [_own_stem(file[-1]) for file in files]
     clear = len(set(files)) == 1 or (set(stems) <= set(lessons()) and len(set(stems)) == len(stems))
-    return [Found(unit.student if clear else f"{unit.student}/{_stem(file[-1])}", file) for file in sorted(files)]
+    names = {file: unit.student if clear else f"{unit.student}/{_stem(file[-1])}" for file in files}
+    return [Found(names[file], file, unit.owner) for file in sorted(files)]
 
 
 def _canvas_folders(files: list[Parts]) -> set[Parts]:
@@ -149,7 +167,7 @@ def _sources_at(path: Path, unpacked: Path) -> list[Source]:
     if path.is_dir():
         files, folders = _walk(path)
         found = choose(files, folders, path.resolve().name)
-        sources = [Source(_clean(one.name), path.joinpath(*one.parts), one.unreadable) for one in found]
+        sources = [Source(_clean(one.name), path.joinpath(*one.parts), one.unreadable, one.owner) for one in found]
     elif path.suffix.lower() == ".zip":
         sources = _in_zip(path, unpacked)
     elif path.suffix not in SUFFIXES:
@@ -184,7 +202,7 @@ def _laid_down(one: Found, archive: Archive, members: list[Member], folder: Path
     stem, suffix = _own_stem(one.parts[-1]), ".py" if one.parts[-1].endswith(".py") else NOTEBOOK
     target = folder / ((stem if stem in lessons() else "submission") + suffix)
     reason = one.unreadable or archive.lay_down(members.pop(0), target, one.name.split("/")[0])
-    return Source(_clean(one.name), target, reason)
+    return Source(_clean(one.name), target, reason, one.owner)
 
 
 def _wrapper(inside: list[Parts]) -> Parts:
@@ -228,17 +246,31 @@ def _clean(name: str) -> str:
 
 
 def _with_unique_names(sources: list[Source]) -> list[Source]:
-    """Number those of the same name, unless they are of different lessons, as one student's may be."""
-    stems: dict[str, list[str]] = defaultdict(list)
+    """Number those of the same name, but for the genuine ones."""
+    same: dict[str, list[Source]] = defaultdict(list)
     for source in sources:
-        stems[source.name].append(_own_stem(source.path.name))
-    shared = {name for name, found in stems.items() if set(found) <= set(lessons()) and len(set(found)) == len(found)}
-    taken, first, unique = set(stems), set[str](), []
+        same[source.name].append(source)
+    genuine = {id(source) for found in same.values() for source in _genuine(found)}
+    numbers: dict[str, Iterator[int]] = defaultdict(lambda: count(2))
+    taken, unique = set(same), []
     for source in sources:
         name = source.name
-        if name in first and name not in shared:
-            name = next(new for number in count(2) if (new := f"{source.name} ({number})") not in taken)
+        if id(source) not in genuine:
+            name = next(new for number in numbers[name] if (new := f"{source.name} ({number})") not in taken)
         taken.add(name)
-        first.add(name)
         unique.append(replace(source, name=name))
     return unique
+
+
+def _genuine(same: list[Source]) -> list[Source]:
+    """Of submissions of the same name, list those that keep it: one, or one a lesson, of the student highest up.
+
+    A student can make folders in their own place only, so that one who uses another's name stands below the other.
+    Where two places are equally high, nobody can tell, and none keeps the name.
+    """
+    top = min(len(source.owner) for source in same)
+    same = [source for source in same if len(source.owner) == top]
+    if len({source.owner for source in same}) > 1:
+        return []
+    stems = [_own_stem(source.path.name) for source in same]
+    return same if set(stems) <= set(lessons()) and len(set(stems)) == len(stems) else same[:1]

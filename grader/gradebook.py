@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import repeat
 from pathlib import Path, PurePosixPath
@@ -127,15 +128,15 @@ class Recorder:
         """Return the lesson and the student that a result belongs to, and the file that was graded."""
         name, lesson = result["submission"], result["lesson"]
         if lesson is None:
-            raise NotRecorded(f"{name} is not recorded: it is not the notebook of one lesson.")
+            raise NotRecorded(f"{name!r} is not recorded: it is not the notebook of one lesson.")
         student = student_of(name, lesson)
         path = notebook or self.course / "submitted" / student / lesson / f"{lesson}.ipynb"
         if (lesson, student) in self.done:
-            raise NotRecorded(f"{name} is not recorded: another submission of {lesson} by {student} stands there.")
+            raise NotRecorded(f"{name!r} is not recorded: another submission of {lesson} by {student!r} stands there.")
         if path.parent.name in lessons() and path.parent.name != lesson:
-            raise NotRecorded(f"{name} is not recorded: it holds {lesson}, but lies in a folder {path.parent.name}.")
+            raise NotRecorded(f"{name!r} is not recorded: it holds {lesson}, but lies in a folder {path.parent.name}.")
         if not os.path.lexists(path) and result["status"] != UNREADABLE:
-            raise NotRecorded(f"{name} is not recorded: there is no {path}.")
+            raise NotRecorded(f"{name!r} is not recorded: there is no {str(path)!r}.")
         return lesson, student, path
 
     @contextlib.contextmanager
@@ -184,7 +185,7 @@ def student_of(submission: str, lesson: str) -> str:
     """Read the student's name from a submission's name, or from the path that stands for it.
 
     Raises:
-        NotRecorded: what is there cannot be the name of a folder.
+        NotRecorded: what is there cannot name a folder, or is more than letters, digits and what stands in names.
     """
     path = PurePosixPath(submission)
     if path.suffix != ".ipynb":
@@ -193,13 +194,15 @@ def student_of(submission: str, lesson: str) -> str:
         student = (path.stem,)
     else:
         student = tuple(part for part in path.parent.parts if part != lesson)[-1:]
-    if not student or not _is_folder_name(student[0]):
-        raise NotRecorded(f"{submission!r} is not recorded: it holds no name of a student that can name a folder.")
+    if not student or not _is_harmless(student[0]):
+        raise NotRecorded(f"{submission!r} is not recorded: it holds no name of a student that nbgrader can show.")
     return student[0]
 
 
-def _is_folder_name(name: str) -> bool:
-    return name.isprintable() and "/" not in name and not name.startswith(".") and len(name) <= MAX_NAME
+def _is_harmless(name: str) -> bool:
+    """Tell whether a name can name a folder, and is only text in the formgrader, which puts it into HTML as it is."""
+    letters = all(char.isalnum() or char in " _.,@()+'’-" or unicodedata.category(char)[0] == "M" for char in name)
+    return letters and not name.startswith(".") and len(name) <= MAX_NAME
 
 
 def _marked(result: Mapping[str, Any], lesson: str, path: Path, known: dict[str, KnownCell]) -> Any:

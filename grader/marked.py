@@ -21,7 +21,7 @@ from nbgrader.utils import parse_utc
 from grader.bundle import HIDDEN_REGION
 from grader.handed_out import KnownCell
 from grader.report import MISSING
-from grader.submissions import MAX_BYTES
+from grader.submissions import plain_text
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 CELL_TYPES = ("code", "markdown", "raw")
@@ -39,9 +39,7 @@ def check_cell(task: str) -> str:
 def read_notebook(path: Path) -> Any:
     """Read a submitted notebook of any format version, however odd; None where that is not possible."""
     try:
-        if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BYTES:
-            return None
-        return nbformat.reads(path.read_text(encoding="utf-8-sig"), as_version=4)
+        return nbformat.reads(plain_text(path), as_version=4)
     except Exception:  # a notebook can be wrong in any way; the grader has already said so
         return None
 
@@ -54,19 +52,30 @@ def repaired(notebook: Any, known: Mapping[str, KnownCell]) -> Any:
         known: the cells that were handed out, by name.
 
     Returns:
-        A new notebook. Of cells with the same name the last one counts, as for Python; the others become plain cells,
-        so does a cell that nobody knows. Graded cells that are missing stand behind the cell of their task.
+        A new notebook. Of cells with the same name the one counts that its check sees: the last one above it, or
+        else the last one. The others become plain cells, so does a cell that nobody knows. Graded cells that are
+        missing stand behind the cell of their task.
     """
     cells = [cell for cell in notebook.get("cells", []) if _is_cell(cell)]
     names = [_name(cell, known) for cell in cells]
-    last = {name: index for index, name in enumerate(names)}
+    counting = _counting(names)
     made = [
-        _restored(cell.source, known[name]) if name and last[name] == index else _plain(cell)
+        _restored(cell.source, known[name]) if name and counting[name] == index else _plain(cell)
         for index, (cell, name) in enumerate(zip(cells, names))
     ]
     for index, cell in enumerate(made := _with_missing(made, known.values())):
         cell.id = _grade_id(cell) or f"other-{index}"
     return new_notebook(cells=made, metadata={"kernelspec": KERNEL, "language_info": {"name": "python"}})
+
+
+def _counting(names: list[str]) -> dict[str, int]:
+    """Tell for each name which of its cells counts."""
+    last, counting = {name: index for index, name in enumerate(names)}, dict[str, int]()
+    for index, name in enumerate(names):
+        check = last.get(f"check-{name.partition('-')[2]}", len(names))
+        if index <= check or counting.get(name, index) > check:
+            counting[name] = index
+    return counting
 
 
 def mark(notebook: Any, result: Mapping[str, Any]) -> None:
@@ -81,7 +90,9 @@ def mark(notebook: Any, result: Mapping[str, Any]) -> None:
         if cell.cell_type != "code":
             continue
         about = cell.metadata.get("nbgrader", {})
-        cell.source, cell.outputs, cell.execution_count = HIDDEN_REGION.sub("", cell.source + "\n")[:-1], [], None
+        cell.outputs, cell.execution_count = [], None
+        if about.get("locked"):  # as it was handed out; only such a cell holds hidden tests, and this is slow on others
+            cell.source = HIDDEN_REGION.sub("", cell.source + "\n")[:-1]
         if about.get("grade") and not about.get("solution"):
             task = tasks.get(about["grade_id"])
             text = report_text(task) if task else str(result.get("reason") or NO_TASK)

@@ -25,6 +25,7 @@ class Source:
     name: str
     path: Path
     unreadable: str = ""  # why it must not be read, where that is known before
+    owner: tuple[str, ...] = ()  # the student's place below the folder or zip that was given
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def read_submission(source: Source) -> Submission:
     """
     if source.unreadable:
         raise Unreadable(source.unreadable)
-    text = _text(source.path)
+    text = plain_text(source.path)
     if source.path.suffix == ".py":
         if len(text) > MAX_PIECE:
             raise Unreadable(f"It holds more than {MAX_PIECE >> 20} MiB of code.")
@@ -61,6 +62,19 @@ def plain_content(source: Source) -> bytes | None:
         return None if source.unreadable else _bytes(source.path)
     except Unreadable:
         return None
+
+
+def plain_text(path: Path) -> str:
+    """Read a plain file as text in UTF-8, or in UTF-16 where a mark says so.
+
+    Raises:
+        Unreadable: a link or another thing that is no file, a file that is too large, or no such text.
+    """
+    data = _bytes(path)
+    try:
+        return data.decode("utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig")
+    except UnicodeDecodeError:
+        raise Unreadable("It is no text in UTF-8.") from None
 
 
 def tasks_of(lesson: str) -> list[Task]:
@@ -86,11 +100,3 @@ def _bytes(path: Path) -> bytes:
     if len(data) > MAX_BYTES:
         raise Unreadable(f"It is larger than {MAX_BYTES >> 20} MiB.")
     return data
-
-
-def _text(path: Path) -> str:
-    data = _bytes(path)
-    try:
-        return data.decode("utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig")
-    except UnicodeDecodeError:
-        raise Unreadable("It is no text in UTF-8.") from None

@@ -268,6 +268,15 @@ def test_a_cell_that_is_too_long_costs_only_itself_and_too_much_code_the_noteboo
         read_cells(notebook(*[cell("#" * 90_000)] * 12))
 
 
+@pytest.mark.parametrize("kind", ["code", "markdown", "raw"])
+def test_more_cells_than_anybody_writes_are_refused_whatever_their_kind(kind: str) -> None:
+    made = [cell(answer(1)), *({"cell_type": kind, "metadata": {}, "source": ""} for _ in range(19_999))]
+    assert read_cells(notebook(*made))
+    for text in (notebook(*made, made[-1]), json.dumps({"worksheets": [{"cells": made}, {"cells": made[-1:]}]})):
+        with pytest.raises(Unreadable, match="more than 20,000 cells"):
+            read_cells(text)
+
+
 def test_no_text_makes_the_reader_slow() -> None:
     lines = [" " * 400_000, "def" + " " * 300_000, "async " * 50_000, "=" * 99_000, "x" * 100_000]
     begin = time.process_time()

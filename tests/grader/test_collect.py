@@ -107,6 +107,61 @@ def test_the_same_name_twice_is_numbered(tmp_path: Path, unpacked: Path) -> None
     assert len(set(names)) == 4 and {"ann", "ann (2)"} < set(names)
 
 
+BOB = f"bob/{L2}/{L2}.ipynb"
+IMPOSTORS = {
+    "a student's folder below an assignment": (BOB, f"aaron/{L2}/{BOB}"),
+    "a student's folder below a student's": (BOB, f"aaron/x/{BOB}"),
+    "a name of Canvas below an assignment": (f"bob_2024/{L2}/{L2}.ipynb", f"aaron/{L2}/x/bob_2024_1_{L2}.ipynb"),
+    "a name of Canvas in a student's folder": (f"bob_2024/{L2}/{L2}.ipynb", f"aaron/bob_2024_1_{L2}.ipynb"),
+    "a folder of Moodle below an assignment": (
+        f"Bob B_77_assignsubmission_file_/{L2}.ipynb",
+        f"Aaron/{L2}/Bob B_77_assignsubmission_file_/{L2}.ipynb",
+    ),
+    "a folder of Moodle that looks like an assignment": (
+        f"Bob B_77_assignsubmission_file_/{L2}.ipynb",
+        "Aaron/Bob B_77_assignsubmission_file_/Bob B_77_assignsubmission_file_.ipynb",
+    ),
+    "another lesson": (BOB, f"aaron/x/bob/{L3}/{L3}.ipynb"),
+    "one lesson of a class": (f"{L2}/bob.ipynb", f"{L2}/aaron/{BOB}"),
+    "deep files": (f"bob/my/own/{L2}.ipynb", f"aaron/bob/{L2}/{L2}.ipynb"),
+}
+
+
+@pytest.mark.parametrize("way", IMPOSTORS)
+def test_no_student_takes_the_place_of_another(tmp_path: Path, unpacked: Path, way: str) -> None:
+    real, false = IMPOSTORS[way]
+    name = Path(real).stem if real.count("/") == 1 and real.startswith(L2) else real.split("/")[0]
+    folder = write(tmp_path / "all", [real, false, f"cat/{L2}/{L2}.ipynb"])
+    for given in (folder, packed(tmp_path / "all.zip", [real, false, f"cat/{L2}/{L2}.ipynb"])):
+        found = {s.path.read_text(): s.name for s in find_submissions([given], unpacked)}
+        assert found[real] == name.replace("_assignsubmission_file_", "") != found.get(false)
+
+
+def test_work_below_an_assignment_is_its_students_own(tmp_path: Path, unpacked: Path) -> None:
+    mine = f"aaron/{L2}/{L2}.ipynb"
+    inside = [f"aaron/{L2}/x/{name}" for name in (BOB, f"bob_1_2_{L2}.ipynb", f"B_7_assignsubmission_file_/{L2}.ipynb")]
+    (found,) = find_submissions([write(tmp_path / "all", [mine, *inside])], unpacked)
+    assert found.name == "aaron" and found.path.read_text() == mine
+    (found,) = find_submissions([write(tmp_path / "ann", [f"{L2}/{L2}.ipynb", f"{L2}/{BOB}"])], unpacked)
+    assert found.name == "ann"
+
+
+def test_student_whose_folder_is_given_stands_above_a_folder_of_that_name(tmp_path: Path, unpacked: Path) -> None:
+    aaron, bob = write(tmp_path / "aaron", [BOB]), write(tmp_path / "bob", [f"{L2}/{L2}.ipynb"])
+    found = {s.path: s.name for s in find_submissions([aaron, bob], unpacked)}
+    assert found == {aaron / BOB: "bob (2)", bob / L2 / f"{L2}.ipynb": "bob"}
+
+
+def test_of_two_equal_places_with_one_name_neither_keeps_it(tmp_path: Path, unpacked: Path) -> None:
+    folder = write(tmp_path / "all", [f"first/{BOB}", f"second/{BOB}"])
+    assert [s.name for s in find_submissions([folder], unpacked)] == ["bob (2)", "bob (3)"]
+
+
+def test_lessons_in_folders_of_their_own_go_by_one_name(tmp_path: Path, unpacked: Path) -> None:
+    folder = write(tmp_path / "all", [f"{L2}/ann/{L2}.ipynb", f"{L3}/ann/{L3}/{L3}.ipynb", "bob/bob.ipynb", BOB])
+    assert [s.name for s in find_submissions([folder], unpacked)] == ["ann", "ann", "bob", "all"]
+
+
 def test_name_that_is_no_text_becomes_one(tmp_path: Path, unpacked: Path) -> None:
     with open(os.fsencode(tmp_path) + b"/ann\xff.py", "w") as file:
         file.write("")
