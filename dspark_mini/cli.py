@@ -130,7 +130,8 @@ def grade(
     moodle: Annotated[
         tuple[Path, Path] | None, typer.Option(metavar="LIST FILE", help="Fill in Moodle's grading worksheet.")
     ] = None,
-    lesson: Annotated[str | None, typer.Option(help="The lesson that the list is for.")] = None,
+    lesson: Annotated[str | None, typer.Option(help="Only this lesson: 02, or its name.")] = None,
+    column: Annotated[str | None, typer.Option(help="The column of the list from Canvas.")] = None,
     gradescope: Annotated[Path | None, typer.Option(help="Write Gradescope's results.json.")] = None,
     gradebook: Annotated[bool, typer.Option("--gradebook", help="Record in nbgrader's gradebook.")] = False,
     course: Annotated[Path | None, typer.Option(help="nbgrader's course folder; build/nbgrader by default.")] = None,
@@ -144,7 +145,17 @@ def grade(
     """Grade submissions: a table, with --json every property of every task, with --csv the points."""
     command = _grader("command").command
     outputs = command.Outputs(
-        canvas, moodle, find_lesson(lesson) if lesson else None, gradescope, pages, gradebook, course, db, ci, min_score
+        canvas,
+        moodle,
+        find_lesson(lesson) if lesson else None,
+        column,
+        gradescope,
+        pages,
+        gradebook,
+        course,
+        db,
+        ci,
+        min_score,
     )
     options = command.Options(json_file, csv_file, jobs, resume, dask, not unsafe_no_sandbox, outputs)
     raise typer.Exit(command.grade_paths(paths, options, out))

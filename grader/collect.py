@@ -165,9 +165,13 @@ def _sources_at(path: Path, unpacked: Path) -> list[Source]:
     if not path.exists() and not path.is_symlink():
         raise BadRequest(f"There is no file or folder {path}.")
     if path.is_dir():
+        inside, given = path, path.resolve()
         files, folders = _walk(path)
-        found = choose(files, folders, path.resolve().name)
-        sources = [Source(_clean(one.name), path.joinpath(*one.parts), one.unreadable, one.owner) for one in found]
+        if given.name in lessons():  # submitted/<student>/<assignment> itself, or one lesson of a whole class
+            inside, files, folders = given.parent, *([(given.name, *p) for p in part] for part in (files, folders))
+            given = given.parent
+        found = choose(files, folders, given.name)
+        sources = [Source(_clean(one.name), inside.joinpath(*one.parts), one.unreadable, one.owner) for one in found]
     elif path.suffix.lower() == ".zip":
         sources = _in_zip(path, unpacked)
     elif path.suffix not in SUFFIXES:

@@ -8,7 +8,7 @@ import json
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
@@ -26,12 +26,13 @@ from grader.checks import TASKS
 from grader.cluster import NoCluster, cluster_pool
 from grader.collect import BadRequest, find_submissions
 from grader.journal import Journal, JournalInUse, Results
-from grader.outputs import Outputs, refuse_missing, write_outputs
+from grader.outputs import Outputs, refuse_impossible, write_outputs
 from grader.pools import Pool, local_pool
-from grader.rosters import inert
+from grader.rosters import cut_to_lesson, inert
 from grader.sandbox import NoSandbox, require_sandbox
-from grader.submissions import Source, Unreadable, read_submission
+from grader.submissions import Source, Unreadable, lessons, read_submission
 
+Rows = Sequence[dict[str, Any]]
 GRADED, NOT_ALL_GRADED = 0, 1  # exit codes
 
 
@@ -68,7 +69,7 @@ def grade_paths(paths: list[Path], options: Options, out: Console) -> int:
     Raises:
         UserError: what was asked for cannot be done; what was written before stays.
     """
-    refuse_missing(options.outputs)
+    refuse_impossible(options.outputs)
     if options.sandbox and options.dask is None:
         _require_sandbox()
     with tempfile.TemporaryDirectory(prefix="dspark-mini-batch-") as name:
@@ -76,7 +77,8 @@ def grade_paths(paths: list[Path], options: Options, out: Console) -> int:
         sources = _sources(paths, scratch, options)
         with _journal(options, scratch) as journal:
             try:
-                results = _grade(sources, scratch, journal, options)
+                graded = _grade(sources, scratch, journal, options)
+                results, notebooks = _of_lesson(graded, sources, options.outputs.lesson)
                 _write(results, options)
             except Interrupted:
                 out.print(_how_to_go_on(journal, options), soft_wrap=True)
@@ -84,7 +86,6 @@ def grade_paths(paths: list[Path], options: Options, out: Console) -> int:
             except OSError as error:
                 raise UserError(f"The results cannot be saved: {error.strerror}.") from error
             code = _exit_code(results) if options.outputs.ci else _show(results, out)
-            notebooks = [source.path for source in sources]
             all_well = write_outputs(results, notebooks, options.outputs, lambda line: _say(line, options, out))
             return code if all_well else NOT_ALL_GRADED
 
@@ -137,7 +138,10 @@ def _sources(paths: list[Path], scratch: Path, options: Options) -> list[Source]
         raise UserError(str(error)) from None
     except Unreadable as error:
         raise UserError(f"{paths[0]} cannot be graded. {error}") from None
-    return sources
+    lesson = options.outputs.lesson
+    if lesson is None:
+        return sources
+    return [source for source in sources if source.path.stem == lesson or source.path.stem not in lessons()]
 
 
 def _refuse_bad_targets(options: Options, submissions: list[Path]) -> None:
@@ -151,6 +155,15 @@ def _refuse_bad_targets(options: Options, submissions: list[Path]) -> None:
             raise UserError(f"{refusal} it is a folder or one of the submissions.")
     if len({target.resolve() for target in options.targets}) < len(options.targets):
         raise UserError(f"{options.targets[0]} is named twice; every kind of results needs a file of its own.")
+
+
+def _of_lesson(graded: Results, sources: list[Source], lesson: str | None) -> tuple[Rows, list[Path]]:
+    """Take the results of one lesson, with their files: of a .py file, which may solve any task, the lesson's part."""
+    if lesson is None:
+        return graded, [source.path for source in sources]
+    cuts = [(cut_to_lesson(result, lesson), source.path) for result, source in zip(graded, sources, strict=True)]
+    pairs = [(cut, path) for cut, path in cuts if cut is not None]
+    return [cut for cut, _ in pairs], [path for _, path in pairs]
 
 
 def _journal(options: Options, scratch: Path) -> Journal:
@@ -209,14 +222,14 @@ def _how_to_go_on(journal: Journal, options: Options) -> str:
     )
 
 
-def _write(results: Results, options: Options) -> None:
+def _write(results: Rows, options: Options) -> None:
     for target, write in ((options.json_file, write_json), (options.csv_file, write_csv)):
         if target is not None:
             with whole_file(target) as file:
                 write(results, file)
 
 
-def _show(results: Results, out: Console) -> int:
+def _show(results: Rows, out: Console) -> int:
     out.print(_table(results))
     left_out = sum("reason" in result for result in results)
     count = "1 submission" if len(results) == 1 else f"{len(results)} submissions"
@@ -224,7 +237,7 @@ def _show(results: Results, out: Console) -> int:
     return _exit_code(results)
 
 
-def _exit_code(results: Results) -> int:
+def _exit_code(results: Rows) -> int:
     return NOT_ALL_GRADED if any("reason" in result for result in results) else GRADED
 
 
@@ -236,7 +249,7 @@ def _say(line: str, options: Options, out: Console) -> None:
     out.print(escape(text), soft_wrap=True)
 
 
-def _table(results: Results) -> Table:
+def _table(results: Rows) -> Table:
     table = plain_table("submission", "lesson", "score", "status", "first to mend")
     for result in results:
         table.add_row(

@@ -50,11 +50,8 @@ def write_canvas(
     Raises:
         ExportError: the roster is no gradebook of Canvas, has no such column, or a file cannot be read or written.
     """
-    table = read_table(roster_file)
-    header = table.rows[0] if table.rows else []
-    if not {"ID", "Section"} <= set(header):
-        raise ExportError(f"{roster_file} is no gradebook of Canvas: it has no columns ID and Section.")
-    people = header.index("Section") + 1
+    table, people = _canvas_table(roster_file)
+    header = table.rows[0]
     place = _canvas_column(header, people, column or lesson)
     limit = next((row[place] for row in table.rows if "Points Possible" in row[0]), "")
     if "read only" in limit:
@@ -91,13 +88,7 @@ def write_moodle(results: list[Result], worksheet: Path, target: Path, lesson: s
     Raises:
         ExportError: the worksheet is none, or a file cannot be read or written.
     """
-    table = read_table(worksheet)
-    places = {heading: place for place, heading in enumerate(table.rows[0])} if table.rows else {}
-    if not {"Identifier", "Grade", "Last modified (grade)"} <= set(places):
-        raise ExportError(
-            f"{worksheet} is no grading worksheet: it has no columns Identifier, Grade and Last modified (grade). "
-            "Download it with Moodle's language set to English."
-        )
+    table, places = _moodle_table(worksheet)
     roster = _moodle_roster(table, places)
     assigned, left_out = roster.assign(results, lesson)
     for row, result in assigned.items():
@@ -139,22 +130,71 @@ def write_gradescope(results: list[Result], target: Path) -> None:
     write_whole(target, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
 
 
+def check_lists(canvas: Path | None, moodle: Path | None, wanted: str | None) -> None:
+    """Refuse lists that cannot be filled in, as long as nothing has been graded.
+
+    Args:
+        canvas: the CSV file from Canvas, where there is one.
+        moodle: the worksheet from Moodle, where there is one.
+        wanted: the column or the lesson that is meant, where that is known.
+
+    Raises:
+        ExportError: a list is none, or has no such column.
+    """
+    if canvas is not None:
+        table, people = _canvas_table(canvas)
+        if wanted is not None:
+            _canvas_column(table.rows[0], people, wanted)
+    if moodle is not None:
+        _moodle_table(moodle)
+
+
+def _canvas_table(roster_file: Path) -> tuple[Table, int]:
+    """Read the list from Canvas; with it comes how many columns say who a student is."""
+    table = read_table(roster_file)
+    header = table.rows[0] if table.rows else []
+    if not {"ID", "Section"} <= set(header):
+        raise ExportError(f"{roster_file} is no gradebook of Canvas: it has no columns ID and Section.")
+    return table, header.index("Section") + 1
+
+
+def _moodle_table(worksheet: Path) -> tuple[Table, dict[str, int]]:
+    """Read the worksheet from Moodle, and where each of its columns stands."""
+    table = read_table(worksheet)
+    places = {heading: place for place, heading in enumerate(table.rows[0])} if table.rows else {}
+    if not {"Identifier", "Grade", "Last modified (grade)"} <= set(places):
+        raise ExportError(
+            f"{worksheet} is no grading worksheet: it has no columns Identifier, Grade and Last modified (grade). "
+            "Download it with Moodle's language set to English."
+        )
+    return table, places
+
+
 def _canvas_column(header: list[str], people: int, wanted: str | None) -> int:
-    """Find the assignment: by its heading, by its name without Canvas's number, or by the letters of its name."""
+    """Find the assignment: by its heading, without Canvas's number or with it, by its letters, words or number."""
     headings = {place: header[place] for place in range(people, len(header))}
     titles = {place: re.sub(r"\s*\(\d+\)$", "", heading) for place, heading in headings.items()}
-    letters = re.sub(r"[\W_]", "", wanted or "").casefold()
-    exact = [place for place in headings if wanted in (headings[place], titles[place])]
-    similar = [p for p, title in titles.items() if letters and letters in re.sub(r"[\W_]", "", title).casefold()]
-    found = exact or similar
     if not wanted:
         raise ExportError(
             "The results are of several lessons or of .py files; name the one that is meant with --lesson."
         )
+    number, _, words = wanted.partition("_")
+    by_number = re.compile(rf"(?<!\d){number}(?!\d)" if re.fullmatch(r"\d\d", number) and words else r"(?!)")
+    ways: list[Callable[[int], object]] = [
+        lambda place: wanted in (headings[place], titles[place]),
+        lambda place: _letters(wanted) in _letters(titles[place]),
+        lambda place: words and _letters(words) in _letters(titles[place]),
+        lambda place: by_number.search(titles[place]),
+    ]
+    found = next((fits for way in ways if (fits := [place for place in headings if way(place)])), [])
     if len(found) != 1:
         reason = "Several columns fit" if found else "No column fits"
-        raise ExportError(f"{reason} {wanted!r}; name one of: {', '.join(titles.values())}.")
+        raise ExportError(f"{reason} {wanted!r}; name one with --column: {', '.join(map(repr, titles.values()))}.")
     return found[0]
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]", "", text).casefold()
 
 
 def _canvas_roster(table: Table, people: int) -> Roster:

@@ -78,7 +78,7 @@ class Session:
         self.answered = self.answered or outcome.error is None
         if outcome.timed_out or outcome.died:
             self.timed_out = outcome.timed_out
-            self.stopped = "a call took too long" if outcome.timed_out else "a call ended the whole process"
+            self.stopped = "the calls took too long" if outcome.timed_out else "a call ended the whole process"
             raise Stopped
 
     def expected(self, call: Call) -> Any:

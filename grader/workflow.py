@@ -34,7 +34,8 @@ def report_to_ci(results: list[Result], say: Callable[[str], None], min_score: f
     score, most = (sum(result[key] for result in results) for key in ("score", "max_score"))
     too_low = [result for result in results if result["score"] < min_score]
     if too_low:
-        say(f"::error title=Below the threshold::{as_number(min_score)} points are needed.")
+        who = f"{len(too_low)} of {len(results)} submissions have" if len(results) > 1 else "The submission has"
+        say(f"::error title=Below the threshold::{who} fewer than the {as_number(min_score)} points that are needed.")
     say(f"Points {as_number(score)}/{as_number(most)}")
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:

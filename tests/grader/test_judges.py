@@ -437,7 +437,7 @@ def test_nothing_is_asked_behind_a_call_that_hangs_or_dies(number: int, dies: bo
     assert caller.calls == number + 1
     assert [result.passed for result in report.properties] == [True] * number + [False] * (16 - number)
     assert report.status == ("timeout" if not dies else "partial" if number else "error")
-    reason = "a call ended the whole process" if dies else "a call took too long"
+    reason = "a call ended the whole process" if dies else "the calls took too long"
     assert report.properties[number].evidence == (("got", f"no answer: {reason}"),)
     for result in report.properties[number + 1 :]:
         assert result.evidence == (("got", f"not looked at, because {reason} before"),)

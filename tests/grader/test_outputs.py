@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from typer.testing import CliRunner
 from dspark_mini.cli import app
 from dspark_mini.workspace import UserError
 from grader import command
-from grader.outputs import Outputs, refuse_missing, write_outputs
+from grader.build import NOTEBOOKS
+from grader.outputs import Outputs, refuse_impossible, write_outputs
 
 ROLL = "def rollback_rows(verified_rows, accepted):\n    return verified_rows - 1 - accepted\n"
 CANVAS = "Student,ID,SIS User ID,SIS Login ID,Section,07 end to end (12)\n,,,,,\nAda,11,a1,ada,S,\nBob,12,b1,bob,S,\n"
@@ -54,6 +56,51 @@ def test_every_output_is_written_in_one_go(submitted: Path, tmp_path: Path) -> N
     assert json.loads((tmp_path / "results.json").read_text())["score"] == result["score"]
 
 
+def test_a_lesson_cuts_files_that_may_solve_any_task(submitted: Path, tmp_path: Path) -> None:
+    assert grade(submitted, "--lesson", "07", "--json", tmp_path / "all.json")[0] == 0
+    (result,) = json.loads((tmp_path / "all.json").read_text())
+    assert result["lesson"] == "07_end_to_end" and {task["task"][0] for task in result["tasks"]} == {"7"}
+
+
+def test_only_notebooks_of_the_lesson_are_graded(submitted: Path, tmp_path: Path) -> None:
+    for lesson in ("00_why_speculate", "07_end_to_end"):
+        folder = tmp_path / "course" / "bob" / lesson
+        folder.mkdir(parents=True)
+        shutil.copy(NOTEBOOKS / f"{lesson}.ipynb", folder)
+    grade(tmp_path / "course", "--lesson", "07", "--json", tmp_path / "all.json")
+    assert [result["lesson"] for result in json.loads((tmp_path / "all.json").read_text())] == ["07_end_to_end"]
+
+
+def test_assignments_named_by_a_pattern_keep_their_students(submitted: Path, tmp_path: Path) -> None:
+    lesson = "00_why_speculate"
+    for student in ("bob", "carol"):
+        (tmp_path / "course" / student / lesson).mkdir(parents=True)
+        shutil.copy(NOTEBOOKS / f"{lesson}.ipynb", tmp_path / "course" / student / lesson)
+    grade(*sorted((tmp_path / "course").glob(f"*/{lesson}")), "--json", tmp_path / "all.json")
+    assert [result["submission"] for result in json.loads((tmp_path / "all.json").read_text())] == ["bob", "carol"]
+
+
+@pytest.mark.parametrize("column", ["Lesson 07 (12)", "End to end", "07_end_to_end", "HW: 07 - the loop"])
+def test_a_column_is_found_by_the_lessons_words_or_number(submitted: Path, tmp_path: Path, column: str) -> None:
+    (tmp_path / "canvas.csv").write_text(CANVAS.replace("07 end to end (12)", f"{column},02 other"))
+    code, said = grade(submitted, "--canvas", tmp_path / "canvas.csv", tmp_path / "to.csv", "--lesson", "07")
+    assert code == 0 and "1 grade written" in said
+
+
+def test_a_column_is_named(submitted: Path, tmp_path: Path) -> None:
+    (tmp_path / "canvas.csv").write_text(CANVAS.replace("07 end to end (12)", "Final,Bonus"))
+    words = (submitted, "--canvas", tmp_path / "canvas.csv", tmp_path / "to.csv", "--lesson", "07")
+    with pytest.raises(UserError, match="name one with --column: 'Final', 'Bonus'"):
+        grade(*words)
+    assert grade(*words, "--column", "Final")[0] == 0
+
+
+def test_a_result_without_a_row_in_the_list_is_no_success(submitted: Path, tmp_path: Path) -> None:
+    (submitted / "zoe.py").write_text(ROLL)
+    code, said = grade(submitted, "--canvas", tmp_path / "canvas.csv", tmp_path / "to.csv", "--lesson", "07")
+    assert code == 1 and "Not written: zoe.py" in said
+
+
 def test_a_workflow_sees_points_and_no_table(submitted: Path) -> None:
     code, said = grade(submitted, "--ci")
     assert code == 0 and "first to mend" not in said
@@ -63,7 +110,7 @@ def test_a_workflow_sees_points_and_no_table(submitted: Path) -> None:
 def test_a_workflow_fails_below_its_threshold(submitted: Path) -> None:
     assert grade(submitted, "--ci", "--min-score", "2")[0] == 0
     code, said = grade(submitted, "--ci", "--min-score", "5000")
-    assert code == 1 and "5000 points are needed" in said
+    assert code == 1 and "fewer than the 5000 points that are needed" in said
 
 
 @pytest.mark.parametrize(
@@ -72,11 +119,13 @@ def test_a_workflow_fails_below_its_threshold(submitted: Path) -> None:
         (Outputs(canvas=(Path("no.csv"), Path("to.csv"))), "--canvas takes"),
         (Outputs(moodle=(Path("no.csv"), Path("to.csv"))), "--moodle takes"),
         (Outputs(min_score=3), "--min-score"),
+        (Outputs(course=Path("nowhere")), "no folder nowhere of a course"),
+        (Outputs(pages=Path(__file__)), "no folder"),
     ],
 )
 def test_what_cannot_be_had_is_refused_before_anything_is_graded(outputs: Outputs, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        refuse_missing(outputs)
+        refuse_impossible(outputs)
 
 
 def test_the_list_itself_is_not_written_over(submitted: Path, tmp_path: Path) -> None:
