@@ -94,7 +94,7 @@ def lesson_of(cells: list[Cell]) -> str:
 
 def pieces_of(cells: list[Cell], lesson: str) -> list[Piece]:
     """Return what is run of a notebook, in its order."""
-    originals = known_cells(lesson)
+    originals = originals_of(lesson)
     known = [next((originals[name] for name in cell.names if name in originals), Original()) for cell in cells]
     checks = {original.task: at for at, original in enumerate(known) if original.role == "check"}
     kept = {at: _kept_there(cells, at, TASKS[task]) for task, at in checks.items()}
@@ -108,7 +108,7 @@ def pieces_of(cells: list[Cell], lesson: str) -> list[Piece]:
 
 
 @cache
-def known_cells(lesson: str) -> Mapping[str, Original]:
+def originals_of(lesson: str) -> Mapping[str, Original]:
     """The code cells of a lesson as it is handed out, by name."""
     path = ROOT / "notebooks" / f"{lesson}.ipynb"
     # The kit's own notebook is plain JSON; importing nbformat would take longer than grading a submission.

@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from grader.cells import known_cells
+from grader.cells import originals_of
 from grader.checks import TASKS
 
 LESSON = "02_parallel_drafting"
 FILE = f"{LESSON}.ipynb"
-SETUP = next(name for name, original in known_cells(LESSON).items() if original.role == "setup")
+SETUP = next(name for name, original in originals_of(LESSON).items() if original.role == "setup")
 RIGHT = TASKS["2.5"].reference_source
 WRONG = "def conditional_acceptance(accepted_counts, block_size):\n    return [0.5] * block_size\n"
 Made = dict[str, Any]

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.cells import Unreadable, known_cells, lesson_of, pieces_of, read_cells
+from grader.cells import Unreadable, lesson_of, originals_of, pieces_of, read_cells
 from grader.child.loader import new_namespace, run_piece
 from grader.submissions import Source, read_submission
 
 LESSON = "02_parallel_drafting"
-ORIGINALS = known_cells(LESSON)
+ORIGINALS = originals_of(LESSON)
 SETUP = next(name for name, original in ORIGINALS.items() if original.role == "setup")
 PICTURE = next(name for name, original in ORIGINALS.items() if original.role == "picture")
 F = "block_mask"  # the function of task 2.4
