@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 MESSAGE = re.compile(
-    r"(?s)(?P<says>.*?)(?: Input: (?P<input>.*?))?(?: Expected: (?P<expected>.*?))?(?: Got: (?P<got>.*))?"
+    r"(?s)(?P<says>.*?)(?: Found by: (?P<found_by>.*?))?(?: Input: (?P<input>.*?))?(?: Expected: (?P<expected>.*?))?(?: Got: (?P<got>.*))?"
 )
 STATUS_WORDS = {
     "pass": "passes",
@@ -25,7 +25,7 @@ def message_parts(message: str) -> tuple[str, list[tuple[str, str]]]:
     assert match is not None  # every text matches
     parts = match.groupdict()
     says = parts.pop("says")
-    return says, [(label, text) for label, text in parts.items() if text is not None]
+    return says, [(label.replace("_", " "), text) for label, text in parts.items() if text is not None]
 
 
 def was_skipped(found: dict[str, Any]) -> bool:

@@ -171,7 +171,8 @@ def _class_tasks(results: list[Result]) -> list[dict[str, Any]]:
     """How a lesson's tasks went: how many passed, got a part of the points, got none, or did not start."""
     kinds: dict[tuple[str, str], Counter[str]] = {}
     for task in (task for result in results for task in result["tasks"]):
-        kind = task["status"] if task["status"] in ("pass", "partial", "missing") else "none"
+        known = task["status"] if task["status"] in ("pass", "missing") else "none"
+        kind = "partial" if known == "none" and task["points"] else known  # what took too long may have points too
         kinds.setdefault((task["task"], task["function"]), Counter())[kind] += 1
     return [
         {"task": task, "function": function, "kinds": counts, "count": counts.total()}

@@ -29,7 +29,9 @@ class PropertyResult:
     @property
     def message(self) -> str:
         """The property as a sentence, with the evidence where it may be shown."""
-        return " ".join([self.says, *(f"{label.capitalize()}: {text.rstrip('.')}." for label, text in self.evidence)])
+        is_hidden = not (self.passed or self.evidence or self.skipped)
+        evidence = (("found by", "a hidden case"),) if is_hidden else self.evidence
+        return " ".join([self.says, *(f"{label.capitalize()}: {text.rstrip('.')}." for label, text in evidence)])
 
 
 @dataclass(frozen=True)

@@ -185,7 +185,7 @@ def test_the_column_is_found_by_lesson_title_or_heading(tmp_path: Path, column: 
 
 @pytest.mark.parametrize(
     ("column", "says"),
-    [("Quiz", "No column fits 'Quiz'; name one of"), ("a", "Several columns"), ("Final Score", "computed")],
+    [("Quiz", "No column fits 'Quiz'; name one with --column"), ("a", "Several columns"), ("Final Score", "computed")],
 )
 def test_a_column_that_cannot_be_meant_is_refused(tmp_path: Path, column: str, says: str) -> None:
     with pytest.raises(ExportError, match=re.escape(says)):
