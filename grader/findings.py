@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 MESSAGE = re.compile(
-    r"(?s)(?P<says>.*?)(?: Found by: (?P<found_by>.*?))?(?: Input: (?P<input>.*?))?(?: Expected: (?P<expected>.*?))?(?: Got: (?P<got>.*))?"
+    r"(?s)(?P<says>.*?)(?: Found by: (?P<found_by>.*?))?"
+    r"(?: Input: (?P<input>.*?))?(?: Expected: (?P<expected>.*?))?(?: Got: (?P<got>.*))?"
 )
 STATUS_WORDS = {
     "pass": "passes",
