@@ -78,7 +78,7 @@ def check(
                 report.function,
                 STATUS_WORDS[report.status],
                 f"{report.points}/{report.max_points}",
-                failure.name if failure else "",
+                _told(report) if report.status in ("error", "timeout") else failure.name if failure else "",
             )
             if not report.passed and not next_step:
                 next_step = f"Next: TODO {report.task} in {notebook}; `dspark-mini hint {report.task}` helps."
@@ -209,6 +209,11 @@ def _notebooks(lesson: str | None, folder: Path) -> list[Path]:
     if not found:
         raise UserError(f"There is no lesson in {folder} yet; `dspark-mini learn` copies them there.")
     return found
+
+
+def _told(report: Any) -> str:
+    """What a function said in place of an answer, such as a NameError with its line."""
+    return escape(dict(report.first_failure.evidence).get("got", report.first_failure.name))
 
 
 def _grade_one(notebook: Path) -> Any:

@@ -266,7 +266,7 @@ def _first_to_mend(result: dict[str, Any]) -> str:
     for task in result["tasks"]:
         if task["status"] not in ("pass", "missing"):
             return f"{task['task']} {next(p['name'] for p in task['properties'] if not p['passed'])}"
-    return ""
+    return next((f"{task['task']} not started" for task in result["tasks"] if task["status"] == "missing"), "")
 
 
 def printable_lines(text: str) -> str:

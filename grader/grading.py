@@ -93,7 +93,7 @@ def _report(task: Task, submission: Submission, child: Child) -> Report:
         return task.check(RemoteCaller(child, task.function))
     error = next(_errors_of(task, submission, child), None)
     if error is None:
-        return task.failed(MISSING, f"the function {task.function} is missing")
+        return task.failed(MISSING, f"There is no function {task.function} in what was handed in.")
     line = f" in line {error.line} of your code" if error.line else ""
     status = TIMEOUT if error.error == "TimeoutError" else ERROR
     return task.failed(status, f"{error.error}{line}: {error.message}")

@@ -17,6 +17,7 @@ NAN, INF = math.nan, math.inf
 CHECK_WINNER = (
     "Keep the given checks of the shapes, and call check_best with the winner of every row: NaN and +inf win."
 )
+CHECK_BIAS = "Read every bias through bias_row, which knows how long it must be. " + CHECK_WINNER
 Rng = np.random.Generator
 
 # --- Task 2.1: dflash_parallel_candidates ------------------------------------------------------------
@@ -426,7 +427,7 @@ TASK_2_2 = Task(
                 ### END HIDDEN TESTS
             ),
         ),
-        *manners("plain ints in a list", MARKOV, MARKOV_BAD, MARKOV_BAD_HIDDEN, MARKOV_TWINS, CHECK_WINNER),
+        *manners("plain ints in a list", MARKOV, MARKOV_BAD, MARKOV_BAD_HIDDEN, MARKOV_TWINS, CHECK_BIAS),
         Property(
             "large_block_in_time",
             "A block of 64 positions and 2,000 tokens takes well under 2 s.",
