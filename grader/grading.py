@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.child.loader import CellError, defines
+from grader.kit import grading_seed
 from grader.process import Child, RemoteCaller
 from grader.report import ERROR, FAIL, MISSING, PARTIAL, PASS, TIMEOUT, Report
 from grader.submissions import Source, Submission, Unreadable, lessons, read_submission, tasks_of
@@ -90,7 +91,7 @@ def overall(reports: tuple[Report, ...]) -> str:
 
 def _report(task: Task, submission: Submission, child: Child) -> Report:
     if task.function in child.defined:
-        return task.check(RemoteCaller(child, task.function))
+        return task.check(RemoteCaller(child, task.function), grading_seed(task.id))
     error = next(_errors_of(task, submission, child), None)
     if error is None:
         return task.failed(MISSING, f"There is no function {task.function} in what was handed in.")

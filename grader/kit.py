@@ -1,4 +1,4 @@
-"""Which kit this is: results of two kits are not to be mixed."""
+"""Which kit this is: results of two kits are not to be mixed, and one kit gives the same points for the same code."""
 
 from __future__ import annotations
 
@@ -17,3 +17,8 @@ def kit_fingerprint() -> str:
     for path in sorted({path for pattern in KIT_FILES for path in ROOT.glob(pattern)}):
         digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
+
+
+def grading_seed(task: str) -> int:
+    """Return the seed of a task's hidden cases in grading: all submissions meet the same ones, today and tomorrow."""
+    return int(hashlib.sha256(f"{kit_fingerprint()} {task}".encode()).hexdigest(), 16)

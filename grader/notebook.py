@@ -9,6 +9,7 @@ from typing import Any
 
 from grader.checks import TASKS
 from grader.child.loader import new_namespace, run_piece
+from grader.kit import grading_seed
 from grader.report import MISSING, Report
 from grader.submissions import Source, Unreadable, read_submission
 from grader.tasks import Task
@@ -92,7 +93,7 @@ def points(task: str, function: Callable[..., Any]) -> float:
     nbgrader gives no points to a cell with anything on stderr, so whatever a right solution wrote there is
     cleared away before the report is printed.
     """
-    report = _task(task).check(function)
+    report = _task(task).check(function, grading_seed(task))
     sys.stdout.flush()
     sys.stderr.flush()
     _clear_output()

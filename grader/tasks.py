@@ -80,13 +80,18 @@ class Task:
         """Points of the task: the weights of its properties."""
         return sum(p.weight for p in self.live_properties)
 
-    def check(self, function: Callable[..., Any] | Caller) -> Report:
-        """Check a function, in this process or behind a proxy, and report on every property."""
+    def check(self, function: Callable[..., Any] | Caller, seed: int | None = None) -> Report:
+        """Check a function, in this process or behind a proxy, and report on every property.
+
+        Args:
+            function: the learner's function.
+            seed: of the hidden cases; without it they are new ones every time.
+        """
         caller = function if hasattr(function, "outcomes") else LocalCaller(function)
         arguments = tuple(inspect.signature(self.reference).parameters)
 
         def new_session() -> Session:
-            return Session(caller, self.reference, arguments, np.random.default_rng())
+            return Session(caller, self.reference, arguments, np.random.default_rng(seed))
 
         session = new_session()
         try:

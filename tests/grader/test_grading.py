@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from grader import kit
 from grader.checks import TASKS
 from grader.grading import Result, grade
 from grader.submissions import Source, tasks_of
@@ -177,3 +178,31 @@ def test_old_notebook_format_and_missing_ids_are_read(make_notebook: Make, libra
     path = tmp_path / "old.ipynb"
     path.write_text(json.dumps(old))
     assert graded(path, library).score == MAX
+
+
+SOMETIMES = """
+import math
+def conditional_acceptance(accepted_counts, block_size):
+    counts = [int(count) for count in accepted_counts]
+    if sum(counts) % {odd} == 1:
+        return [0.5] * block_size
+    reached = [sum(count >= k for count in counts) for k in range(block_size + 1)]
+    return [after / before if before else math.nan for before, after in zip(reached, reached[1:])]
+"""
+
+
+@pytest.mark.parametrize("odd", [3, 40, 41, 42, 43])
+def test_equal_code_gets_equal_points_though_it_fails_in_few_hidden_cases(
+    tmp_path: Path, library: Path, odd: int
+) -> None:
+    path = tmp_path / "ada.py"
+    path.write_text(SOMETIMES.format(odd=odd))
+    first, second, third = (grade(Source("ada", path), library, sandbox=False).to_json() for _ in range(3))
+    assert first == second == third and first["score"] > 0
+
+
+def test_another_kit_has_other_hidden_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = kit.grading_seed("2.5")
+    assert before == kit.grading_seed("2.5") != kit.grading_seed("2.4")
+    monkeypatch.setattr(kit, "kit_fingerprint", lambda: "another")
+    assert kit.grading_seed("2.5") != before
