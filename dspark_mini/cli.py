@@ -25,14 +25,6 @@ app = typer.Typer(
 out = Console(highlight=False)
 Folder = Annotated[Path, typer.Option("--folder", help="Your folder with the lessons.")]
 WORK = Path("work")
-STATUS_WORDS = {
-    "pass": "passes",
-    "partial": "in part",
-    "fail": "fails",
-    "error": "error",
-    "timeout": "too slow",
-    "missing": "not started",
-}
 
 
 def main() -> None:
@@ -69,14 +61,14 @@ def check(
     """Check your notebooks: one table, and the next step."""
     notebooks = _notebooks(lesson, folder)
     table = plain_table("task", "function", "status", "points", "first to mend")
-    next_step = ""
+    words, next_step = _grader("findings").findings.STATUS_WORDS, ""
     for notebook in notebooks:
         for report in _grade_one(notebook).reports:
             failure = report.first_failure if report.status != "missing" else None
             table.add_row(
                 report.task,
                 report.function,
-                STATUS_WORDS[report.status],
+                words[report.status],
                 f"{report.points}/{report.max_points}",
                 _told(report) if report.status in ("error", "timeout") else failure.name if failure else "",
             )

@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dspark_mini.confidence import choose_confident_prefix
 from dspark_mini.drafting import dspark_markov_candidates
 from dspark_mini.inputs import number, token_ids, whole_number
 from dspark_mini.rounds import rollback_rows, round_totals
@@ -80,11 +79,6 @@ class Trace:
 def never_trim(confidences: Sequence[float]) -> int:
     """Verify every draft."""
     return len(confidences)
-
-
-def confident_prefix(threshold: float, max_tokens: int = 8) -> Callable[[Sequence[float]], int]:
-    """Return a trim step by task 2.3 with a fixed threshold."""
-    return lambda confidences: choose_confident_prefix(confidences, threshold, 1, max_tokens) if confidences else 0
 
 
 @dataclass(frozen=True)

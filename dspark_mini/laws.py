@@ -76,16 +76,20 @@ class _Coins:
         return self.script[len(self.seen) - 1]
 
     def random(self) -> _Number:
+        """Hand out a number between 0 and 1 that is not known yet."""
         return _Number(self, [0.0, 1.0], 1.0, 0.0)
 
     def uniform(self, low: float = 0.0, high: float = 1.0) -> _Number:
+        """Hand out a number between two bounds that is not known yet."""
         return _Number(self, [0.0, 1.0], float(high) - float(low), float(low))
 
     def integers(self, low: int, high: int | None = None) -> int:
+        """Decide which of some whole numbers it is; all are equally likely."""
         first, end = (0, low) if high is None else (low, high)
         return int(first) + self.decide([1.0 / (end - first)] * int(end - first))
 
     def choice(self, a: Any, *, p: Any = None) -> Any:
+        """Decide which entry it is, with the probabilities given."""
         values = np.arange(a) if np.ndim(a) == 0 else np.asarray(a)
         weights = np.full(len(values), 1.0 / len(values)) if p is None else np.asarray(p, dtype=float)
         return values[self.decide((weights / weights.sum()).tolist())]

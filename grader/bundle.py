@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grader.build import REGION
+from grader.files import whole
 from grader.process import ROOT
 
 HIDDEN_REGION = re.compile(r"^ *### BEGIN HIDDEN TESTS\n.*?^ *### END HIDDEN TESTS\n", re.M | re.S)
@@ -39,11 +40,9 @@ def write_bundle(target: Path) -> None:
     Args:
         target: the zip file; it is replaced as a whole, once the new one is complete.
     """
-    temporary = target.with_name(target.name + ".part")
-    with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as bundle:
+    with whole(target) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as bundle:
         for name, data in bundle_files():
             bundle.writestr(zipfile.ZipInfo(f"{FOLDER}/{name}", DATE), data, zipfile.ZIP_DEFLATED)
-    temporary.replace(target)
 
 
 def bundle_files() -> Iterator[tuple[str, bytes]]:

@@ -25,6 +25,7 @@ from grader.batch import Interrupted, grade_batch, jobs_of
 from grader.checks import TASKS
 from grader.cluster import NoCluster, cluster_pool
 from grader.collect import BadRequest, find_submissions
+from grader.files import whole
 from grader.journal import Journal, JournalInUse, Results
 from grader.outputs import Outputs, refuse_impossible, write_outputs
 from grader.pools import Pool, local_pool
@@ -113,12 +114,10 @@ def write_csv(results: Iterable[dict[str, Any]], file: TextIO) -> None:
 @contextlib.contextmanager
 def whole_file(target: Path) -> Iterator[TextIO]:
     """Open a file that is there only once it has been written to its end."""
-    part = target.with_name(target.name + ".part")
-    with part.open("w", encoding="utf-8", errors="replace", newline="") as file:
+    with whole(target) as part, part.open("w", encoding="utf-8", errors="replace", newline="") as file:
         yield file
         file.flush()
         os.fsync(file.fileno())
-    part.replace(target)
 
 
 def _require_sandbox() -> None:

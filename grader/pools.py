@@ -16,13 +16,13 @@ from typing import Any, Protocol
 
 from grader.grading import not_graded
 from grader.process import ROOT, child_library
+from grader.sandbox import ONE_THREAD
 from grader.submissions import Source
 from grader.worker import GRACE_SECONDS
 
 COMMAND = (
     "import json, sys; sys.path[:0] = json.loads(sys.argv[1]); from grader.worker import main; main(*sys.argv[2:])"
 )
-ONE_THREAD = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")}
 
 
 class Pool(Protocol):

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from grader.checks import TASKS
+from grader.files import whole
 from grader.findings import as_number
 
 Result = dict[str, Any]  # one object of the list that `dspark-mini grade --json` writes
@@ -174,10 +175,9 @@ def write_whole(target: Path, text: str) -> None:
     Raises:
         ExportError: the file cannot be written.
     """
-    temporary = target.with_name(target.name + ".part")
     try:
-        temporary.write_bytes(text.encode("utf-8", "replace"))
-        temporary.replace(target)
+        with whole(target) as part:
+            part.write_bytes(text.encode("utf-8", "replace"))
     except OSError as error:
         raise ExportError(f"{target} cannot be written: {error.strerror}.") from None
 

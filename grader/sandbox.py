@@ -30,7 +30,8 @@ NOBODY = "65534"
 UNKNOWN = -1  # what libseccomp says of a call that it has never heard of
 TRY_SECONDS = 60.0
 NO_NAMESPACES = re.compile(r"namespace|uid map|Operation not permitted|Permission denied")
-QUIET = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PATH": os.defpath}
+ONE_THREAD = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+QUIET = ONE_THREAD | {"PATH": os.defpath}
 ELSE = " To grade code that you trust without a sandbox, add --unsafe-no-sandbox."
 # Settings that forbid a user what bubblewrap needs: the value that does, and one that does not.
 FORBIDDING = {

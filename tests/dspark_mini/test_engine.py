@@ -11,10 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dspark_mini import dflash_parallel_candidates, round_totals
-from dspark_mini.engine import PLAIN, Steps, Trace, confident_prefix, generate
+from dspark_mini import choose_confident_prefix, dflash_parallel_candidates, round_totals
+from dspark_mini.engine import PLAIN, Steps, Trace, generate
 from dspark_mini.laws import exact_law
 from dspark_mini.toy import Cache, ToyDrafter, ToyTarget, softmax
+
+
+def confident_prefix(threshold: float, max_tokens: int = 8) -> Callable[[Any], int]:
+    """Return a trim step by task 2.3 with a fixed threshold."""
+    return lambda confidences: choose_confident_prefix(confidences, threshold, 1, max_tokens) if confidences else 0
+
 
 FAST = settings(max_examples=40, deadline=None)
 SEEDS = st.integers(0, 2**16)
