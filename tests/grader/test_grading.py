@@ -198,7 +198,10 @@ def test_equal_code_gets_equal_points_though_it_fails_in_few_hidden_cases(
     path = tmp_path / "ada.py"
     path.write_text(SOMETIMES.format(odd=odd))
     first, second, third = (grade(Source("ada", path), library, sandbox=False).to_json() for _ in range(3))
-    assert first == second == third and first["score"] > 0
+    assert first == second == third
+    # The points depend on the cases that this version of the kit draws; that the function was called does not.
+    (task,) = [task for task in first["tasks"] if task["function"] == "conditional_acceptance"]
+    assert task["status"] != "missing"
 
 
 def test_another_kit_has_other_hidden_cases(monkeypatch: pytest.MonkeyPatch) -> None:
