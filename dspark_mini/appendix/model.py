@@ -1,0 +1,190 @@
+"""The target in torch: a Llama-style transformer with a static KV cache, in one sitting.
+
+The names of the weights are those that the NumPy model reads. Grouped-query attention, the base of the rotary
+positions, and a tied or an own head are fields of the shape, so that a larger model of the family fits as well.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from dspark_mini.shapes import TargetShape
+
+
+class Attention(nn.Module):
+    """Grouped-query attention: queries from x, keys and values from x or, in a drafter, from the context too."""
+
+    def __init__(self, width: int, heads: int, kv_heads: int, head_width: int) -> None:
+        super().__init__()
+        self.heads, self.kv_heads, self.head_width = heads, kv_heads, head_width
+        self.query = nn.Linear(width, heads * head_width, bias=False)
+        self.key = nn.Linear(width, kv_heads * head_width, bias=False)
+        self.value = nn.Linear(width, kv_heads * head_width, bias=False)
+        self.out = nn.Linear(heads * head_width, width, bias=False)
+
+    def queries(self, x: Tensor, angles: Tensor) -> Tensor:
+        """Rotated queries. (B, H, n, d_h)"""
+        return rotate(self._split(self.query(x), self.heads), angles)
+
+    def keys_values(self, x: Tensor, angles: Tensor) -> tuple[Tensor, Tensor]:
+        """Rotated keys, and values. (B, H_kv, n, d_h) each"""
+        return rotate(self._split(self.key(x), self.kv_heads), angles), self._split(self.value(x), self.kv_heads)
+
+    def attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
+        """Mix the values that each query sees, and project. (B, n, d)"""
+        grouped = self.kv_heads != self.heads
+        mixed = F.scaled_dot_product_attention(
+            queries, keys, values, attn_mask=mask, is_causal=causal, enable_gqa=grouped
+        )
+        out: Tensor = self.out(mixed.transpose(1, 2).flatten(2))
+        return out
+
+    def _split(self, x: Tensor, heads: int) -> Tensor:
+        return x.unflatten(-1, (heads, self.head_width)).transpose(1, 2)  # (B, heads, n, d_h)
+
+
+class FeedForward(nn.Module):
+    """SwiGLU."""
+
+    def __init__(self, width: int, inner: int) -> None:
+        super().__init__()
+        self.gate = nn.Linear(width, inner, bias=False)
+        self.up = nn.Linear(width, inner, bias=False)
+        self.down = nn.Linear(inner, width, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.down(F.silu(self.gate(x)) * self.up(x))
+        return out
+
+
+class Layer(nn.Module):
+    """Attention and feed-forward, each behind a norm and beside a residual."""
+
+    def __init__(self, width: int, heads: int, kv_heads: int, head_width: int, inner: int, eps: float) -> None:
+        super().__init__()
+        self.attention_norm = nn.RMSNorm(width, eps=eps)
+        self.attention = Attention(width, heads, kv_heads, head_width)
+        self.feed_forward_norm = nn.RMSNorm(width, eps=eps)
+        self.feed_forward = FeedForward(width, inner)
+
+    def finish(self, x: Tensor, mixed: Tensor) -> Tensor:
+        """Add what attention found, then the feed-forward. (B, n, d)"""
+        x = x + mixed
+        return x + self.feed_forward(self.feed_forward_norm(x))
+
+
+def rotary_angles(positions: Tensor, head_width: int, theta: float) -> Tensor:
+    """Return the angle of each position and pair of coordinates, in radians. (…, n, d_h / 2)"""
+    steps = torch.arange(0, head_width, 2, device=positions.device, dtype=torch.float32)
+    return positions[..., None].float() * theta ** (-steps / head_width)
+
+
+def rotate(x: Tensor, angles: Tensor) -> Tensor:
+    """Rotate the first half of the coordinates against the second half (RoPE). (B, heads, n, d_h)"""
+    if angles.dim() == 3:  # a row of positions for each of the batch
+        angles = angles[:, None]
+    cos, sin = angles.cos(), angles.sin()
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+
+
+class KVCache:
+    """Keys and values in slots that never move: rolling back is moving the pointer.
+
+    Args:
+        layers, batch, kv_heads, slots, head_width: sizes of the two arrays.
+        device, dtype: where and what they are.
+    """
+
+    def __init__(
+        self, layers: int, batch: int, kv_heads: int, slots: int, head_width: int, device: Any = None, dtype: Any = None
+    ) -> None:
+        size = (layers, batch, kv_heads, slots, head_width)
+        self.keys, self.values = (torch.zeros(size, device=device, dtype=dtype) for _ in range(2))
+        self.places = torch.arange(slots, device=device)
+        self.rows = 0
+
+    def take(self, count: int) -> Tensor:
+        """Move the pointer on, and return the slots that it passed. (n,)"""
+        if self.rows + count > len(self.places):
+            raise ValueError(f"The text has {self.rows + count} tokens, but the cache has {len(self.places)} slots.")
+        self.rows += count
+        return self.places[self.rows - count : self.rows]
+
+    def visible(self, count: int) -> Tensor:
+        """Let each of the last tokens see the rows up to its own. (n, slots)"""
+        return self.places <= self.places[self.rows - count : self.rows, None]
+
+    def write(self, layer: int, slots: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Write the new rows, and return all slots. (B, H_kv, slots, d_h) each"""
+        self.keys[layer].index_copy_(2, slots, keys)
+        self.values[layer].index_copy_(2, slots, values)
+        return self.keys[layer], self.values[layer]
+
+
+class Target(nn.Module):
+    """The model whose text comes out.
+
+    Args:
+        shape: its sizes.
+    """
+
+    def __init__(self, shape: TargetShape) -> None:
+        super().__init__()
+        self.shape = shape
+        sizes: Any = (shape.width, shape.heads, shape.kv_heads, shape.head_width, shape.feed_forward, shape.eps)
+        self.embedding = nn.Embedding(shape.vocabulary, shape.width)
+        self.layers = nn.ModuleList(Layer(*sizes) for _ in range(shape.layers))
+        self.norm = nn.RMSNorm(shape.width, eps=shape.eps)
+        self.head = None if shape.tied else nn.Linear(shape.width, shape.vocabulary, bias=False)
+        for name, weight in self.named_parameters():
+            if weight.dim() > 1:
+                deep = name.endswith(("out.weight", "down.weight"))
+                nn.init.normal_(weight, std=0.02 / ((2 * shape.layers) ** 0.5 if deep else 1.0))
+
+    @property
+    def head_weight(self) -> Tensor:
+        """The rows that logits are made with. (V, d)"""
+        return self.embedding.weight if self.head is None else self.head.weight
+
+    def forward(
+        self,
+        tokens: Tensor,
+        cache: KVCache | None = None,
+        positions: Tensor | None = None,
+        mask: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Return the next-token logits behind each token, and the features that drafters read.
+
+        Args:
+            tokens: (B, n).
+            cache: the rows of earlier tokens; those of the new ones are written behind them.
+            positions: (n,) or (B, n) places in the text; without it they follow the cache's rows.
+            mask: (…, n, slots) which slots of the cache a token sees; without it all rows up to its own.
+
+        Returns:
+            (B, n, V) logits; (B, n, m · d) hidden states behind the chosen layers, side by side.
+        """
+        count = tokens.shape[1]
+        slots = None if cache is None else cache.take(count)
+        if positions is None:
+            positions = torch.arange(count, device=tokens.device) if slots is None else slots
+        if mask is None and cache is not None:
+            mask = cache.visible(count)
+        angles = rotary_angles(positions, self.shape.head_width, self.shape.rope_theta)  # (…, n, d_h / 2)
+        x = self.embedding(tokens)  # (B, n, d)
+        chosen = []
+        for index, layer in enumerate(self.layers):
+            normed = layer.attention_norm(x)
+            keys, values = layer.attention.keys_values(normed, angles)
+            if cache is not None:
+                keys, values = cache.write(index, slots, keys, values)
+            queries = layer.attention.queries(normed, angles)
+            x = layer.finish(x, layer.attention.attend(queries, keys, values, mask, causal=cache is None))
+            if index in self.shape.feature_layers:
+                chosen.append(x)
+        return F.linear(self.norm(x), self.head_weight), torch.cat(chosen, dim=-1)

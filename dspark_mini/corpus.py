@@ -1,0 +1,205 @@
+"""A seeded corpus of three domains, small enough for a model of a million weights: sums, functions, and small talk.
+
+Each document is a prompt and what may follow it. Sums are written out digit by digit, so that most words are forced;
+functions copy the names of their header; small talk has many ways to say the same, and nouns that hang on a verb two
+words back ("pack the suitcase"), which no drafter can know that sees only the word in front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+Words = list[str]
+Document = tuple[Words, Words]  # the prompt and what follows, without the word that ends it
+
+DOMAINS = ("math", "code", "chat")
+END = "<end>"
+NEWLINE, INDENT = "\n", "    "
+
+PLACES = ("ones", "tens", "hundreds")
+NAMES = "items values numbers prices scores words names points rows cells keys marks".split()
+SINGLE = "item value number price score word name point row cell key mark".split()
+RESULTS = "total result answer best found kept output level".split()
+LIMITS = "limit bound low high".split()
+FUNCTIONS = {
+    "accumulate": "add_up sum_all collect_total".split(),
+    "filter": "keep_large select_some pick_above".split(),
+    "extreme": "find_best largest_of top_one".split(),
+    "count": "count_all tally how_many".split(),
+    "scale": "scale_all times_each stretch".split(),
+    "loop": "count_down run_until shrink".split(),
+}
+TOPICS: dict[str, list[tuple[str, str, str]]] = {  # a verb, the noun that goes with it, and what the noun is
+    "trip": [
+        ("pack", "suitcase", "heavy"),
+        ("book", "hotel", "cheap"),
+        ("charge", "camera", "ready"),
+        ("print", "ticket", "valid"),
+        ("renew", "passport", "old"),
+    ],
+    "dinner": [
+        ("boil", "rice", "soft"),
+        ("chop", "onion", "fresh"),
+        ("season", "soup", "hot"),
+        ("bake", "bread", "brown"),
+        ("chill", "wine", "cold"),
+    ],
+    "garden": [
+        ("water", "roses", "dry"),
+        ("mow", "lawn", "green"),
+        ("prune", "hedge", "tall"),
+        ("rake", "leaves", "wet"),
+        ("plant", "bulbs", "small"),
+    ],
+    "laptop": [
+        ("restart", "system", "slow"),
+        ("install", "update", "new"),
+        ("clean", "keyboard", "dusty"),
+        ("replace", "battery", "weak"),
+        ("free", "disk", "full"),
+    ],
+    "exam": [
+        ("review", "notes", "clear"),
+        ("solve", "exercises", "hard"),
+        ("memorise", "formulas", "short"),
+        ("ask", "tutor", "patient"),
+        ("set", "alarm", "loud"),
+    ],
+    "party": [
+        ("invite", "neighbours", "kind"),
+        ("order", "cake", "sweet"),
+        ("hang", "lights", "bright"),
+        ("choose", "music", "quiet"),
+        ("fill", "balloons", "red"),
+    ],
+}
+OPENERS = (
+    "of course , happy to help with that .",
+    "no problem , glad to talk about it .",
+    "sure thing , always good to plan ahead .",
+    "well then , great that you asked me .",
+)
+CLOSERS = (
+    "good luck and let me know",
+    "have fun and tell me later",
+    "take care and come back soon",
+)
+THANKS = (
+    "thanks a lot , that was very useful .",
+    "many thanks , this is really great advice .",
+    "perfect , now it all makes sense .",
+)
+REPLIES = (
+    "you are welcome , see you next time .",
+    "my pleasure , until we speak again .",
+    "any time , just write to me .",
+)
+
+
+def _one(rng: np.random.Generator, choices: Sequence[str]) -> str:
+    return choices[int(rng.integers(len(choices)))]
+
+
+def _digits(number: int) -> Words:
+    return list(str(number))
+
+
+def math_document(rng: np.random.Generator) -> Document:
+    """Write out the sum of two numbers of three digits, place by place, and check it."""
+    first, second = (int(value) for value in rng.integers(100, 500, size=2))
+    prompt = ["<math>", _one(rng, ("compute", "add")), *_digits(first), "+", *_digits(second), "."]
+    body: Words = []
+    carry = 0
+    for place, (a, b) in enumerate(zip(_digits(first)[::-1], _digits(second)[::-1])):
+        start = _one(rng, ("we start with the", "first come the")) if place == 0 else _one(rng, ("then the", "next the"))
+        total = int(a) + int(b) + carry
+        body += [*start.split(), PLACES[place], ":", a, "+", b, *(["+", "1"] if carry else [])]
+        body += ["=", *_digits(total), ","]
+        carry = total // 10
+        if carry:
+            words = _one(rng, ("write {} and carry 1 .", "put down {} , keep 1 ."))
+        else:
+            words = _one(rng, ("write {} , nothing to carry .", "put down {} , that is all ."))
+        body += words.format(total % 10).split()
+    body += [*_one(rng, ("the sum is", "so we get")).split(), *_digits(first + second), "."]
+    body += ["check", ":", *_digits(first + second), "-", *_digits(second), "=", *_digits(first), "."]
+    return prompt, body
+
+
+def _function(rng: np.random.Generator) -> Document:
+    kind = _one(rng, tuple(FUNCTIONS))
+    name = _one(rng, FUNCTIONS[kind])
+    which = int(rng.integers(len(NAMES)))
+    many, one = NAMES[which], SINGLE[which]
+    result, limit = _one(rng, RESULTS), _one(rng, LIMITS)
+    digit = str(rng.integers(2, 10))
+    lines = {
+        "accumulate": [f"{result} = 0", f"for {one} in {many} :", f">{result} = {result} + {one}", f"return {result}"],
+        "filter": [
+            f"{result} = [ ]",
+            f"for {one} in {many} :",
+            f">if {one} > {limit} :",
+            f">>{result} . append ( {one} )",
+            f"return {result}",
+        ],
+        "extreme": [
+            f"{result} = {many} [ 0 ]",
+            f"for {one} in {many} :",
+            f">if {one} > {result} :",
+            f">>{result} = {one}",
+            f"return {result}",
+        ],
+        "count": [
+            f"{result} = 0",
+            f"for {one} in {many} :",
+            f">if {one} == {limit} :",
+            f">>{result} = {result} + 1",
+            f"return {result}",
+        ],
+        "scale": [f"{result} = [ {one} * {digit} for {one} in {many} ]", f"return {result}"],
+        "loop": [f"while {many} > {digit} :", f">{many} = {many} - {digit}", f"return {many}"],
+    }[kind]
+    arguments = [many, ",", limit] if kind in ("filter", "count") else [many]
+    header = ["def", name, "(", *arguments, ")", ":", NEWLINE]
+    body: Words = []
+    if kind != "loop" and rng.random() < 0.4:
+        body += [INDENT, "if", "not", many, ":", NEWLINE, INDENT, INDENT, "return", "None", NEWLINE]
+    for line in lines:
+        depth = 1 + line.count(">", 0, 2) if line.startswith(">") else 1
+        body += [INDENT] * depth + line.lstrip(">").split() + [NEWLINE]
+    body += [*_one(rng, ("print (", "test (", "show (")).split(), name, "(", *arguments, ")", ")", NEWLINE]
+    return header, body
+
+
+def code_document(rng: np.random.Generator) -> Document:
+    """Write two small functions, each with a call behind it."""
+    header, body = _function(rng)
+    second_header, second_body = _function(rng)
+    return ["<code>", *header], [*body, *second_header, *second_body]
+
+
+def chat_document(rng: np.random.Generator) -> Document:
+    """Write a question for help, an answer of three steps, thanks and a reply."""
+    topic = _one(rng, tuple(TOPICS))
+    steps = [TOPICS[topic][int(i)] for i in rng.permutation(5)[:4]]
+    question = _one(rng, ("can you help me with the", "what should i do for the", "any ideas about the"))
+    prompt = ["<chat>", "user", ":", *question.split(), topic, "?", NEWLINE, "bot", ":"]
+    (verb_1, noun_1, _), (verb_2, noun_2, _), (verb_3, noun_3, _), (_, noun_4, state_4) = steps
+    order = _one(rng, ("first you {} the {} , then {} the {}", "you could {} the {} , or {} the {}"))
+    body = _one(rng, OPENERS).split()
+    body += [*order.format(verb_1, noun_1, verb_2, noun_2).split(), "."]
+    body += [*_one(rng, ("after that", "in the end")).split(), verb_3, "the", noun_3, "as", "well", "."]
+    body += [*_one(rng, ("when the", "if the")).split(), noun_4, *_one(rng, ("is", "looks")).split(), state_4, ","]
+    body += ["please", *_one(rng, ("wait for the", "stay with the", "talk to the")).split()]
+    body += [_one(rng, ("morning", "evening", "weekend")), ".", *_one(rng, CLOSERS).split(), ".", NEWLINE]
+    body += ["user", ":", *_one(rng, THANKS).split(), NEWLINE, "bot", ":", *_one(rng, REPLIES).split(), NEWLINE]
+    return prompt, body
+
+
+WRITERS: dict[str, Callable[[np.random.Generator], Document]] = {
+    "math": math_document,
+    "code": code_document,
+    "chat": chat_document,
+}

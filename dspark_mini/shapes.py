@@ -1,0 +1,82 @@
+"""The sizes of the small models, as their weight files state them; NumPy and torch build from the same."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any, TypeVar
+
+HEADS = ("none", "markov", "rnn")
+LAYOUTS = ("dflash", "dspark")
+
+
+@dataclass(frozen=True)
+class TargetShape:
+    """A Llama-style transformer: RMSNorm, rotary positions, SwiGLU, grouped-query attention."""
+
+    vocabulary: int  # V
+    width: int = 96  # d
+    layers: int = 8
+    heads: int = 3
+    kv_heads: int = 3
+    feed_forward: int = 256
+    rope_theta: float = 10_000.0
+    eps: float = 1e-5
+    tied: bool = True  # the embedding is the head as well
+    feature_layers: tuple[int, ...] = (1, 4, 6)  # drafters read the hidden states behind these
+
+    @property
+    def head_width(self) -> int:
+        """Coordinates of a head, d_h."""
+        return self.width // self.heads
+
+    def __post_init__(self) -> None:
+        if self.width % self.heads or self.heads % self.kv_heads:
+            raise ValueError(
+                f"heads is {self.heads}: it must divide width, {self.width}, and be a multiple of kv_heads, "
+                f"{self.kv_heads}."
+            )
+        if not self.feature_layers or max(self.feature_layers) >= self.layers:
+            raise ValueError(f"feature_layers is {self.feature_layers}, but the target has {self.layers} layers.")
+
+
+@dataclass(frozen=True)
+class DrafterShape:
+    """A drafter on the target's width: DFlash and DSpark draft a block in one forward, `autoregressive` token by token."""
+
+    kind: str = "block"  # or autoregressive
+    layout: str = "dspark"  # which rows of the block predict, see heads.draft_inputs
+    head: str = "markov"  # or none, or rnn
+    layers: int = 2
+    block_size: int = 7  # γ
+    rank: int = 64  # r
+    draft_vocabulary: tuple[int, ...] | None = None  # the target's ids that can be drafted; all without it
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("kind", self.kind, ("block", "autoregressive")),
+            ("layout", self.layout, LAYOUTS),
+            ("head", self.head, HEADS),
+        ):
+            if value not in known:
+                raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}.")
+
+
+Shape = TypeVar("Shape", TargetShape, DrafterShape)
+
+
+def to_json(shape: TargetShape | DrafterShape) -> dict[str, Any]:
+    """Return the fields of a shape as plain data."""
+    return asdict(shape)
+
+
+def from_json(kind: type[Shape], data: dict[str, Any]) -> Shape:
+    """Rebuild a shape.
+
+    Raises:
+        ValueError: a field that is unknown or does not fit.
+    """
+    known = {field.name for field in fields(kind)}
+    for name in data:
+        if name not in known:
+            raise ValueError(f"{name} is not a field of {kind.__name__}.")
+    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in data.items()})
