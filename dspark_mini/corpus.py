@@ -113,7 +113,9 @@ def math_document(rng: np.random.Generator) -> Document:
     body: Words = []
     carry = 0
     for place, (a, b) in enumerate(zip(_digits(first)[::-1], _digits(second)[::-1])):
-        start = _one(rng, ("we start with the", "first come the")) if place == 0 else _one(rng, ("then the", "next the"))
+        start = (
+            _one(rng, ("we start with the", "first come the")) if place == 0 else _one(rng, ("then the", "next the"))
+        )
         total = int(a) + int(b) + carry
         body += [*start.split(), PLACES[place], ":", a, "+", b, *(["+", "1"] if carry else [])]
         body += ["=", *_digits(total), ","]

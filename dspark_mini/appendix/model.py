@@ -34,7 +34,9 @@ class Attention(nn.Module):
         """Rotated keys, and values. (B, H_kv, n, d_h) each"""
         return rotate(self._split(self.key(x), self.kv_heads), angles), self._split(self.value(x), self.kv_heads)
 
-    def attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
+    def attend(
+        self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool = False
+    ) -> Tensor:
         """Mix the values that each query sees, and project. (B, n, d)"""
         grouped = self.kv_heads != self.heads
         mixed = F.scaled_dot_product_attention(

@@ -1,0 +1,50 @@
+"""Weight files: safetensors in half precision, with the shape and, for a target, the words in their header."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+Weights = dict[str, NDArray[np.float32]]
+SHIPPED = Path(__file__).parent / "weights"
+
+
+def save_weights(path: Path, weights: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+    """Write weights in half precision, whole or not at all.
+
+    Args:
+        path: the file, by custom with the ending .safetensors.
+        weights: arrays by name.
+        header: plain data that belongs to them.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    save_file(
+        {name: np.asarray(array, np.float16) for name, array in weights.items()},
+        part,
+        {"dspark_mini": json.dumps(dict(header))},
+    )
+    part.replace(path)
+
+
+def load_weights(path: Path) -> tuple[Weights, dict[str, Any]]:
+    """Read weights, in single precision, and their header.
+
+    Raises:
+        ValueError: no such file, or one that is no weight file of this kit.
+    """
+    if not path.is_file():
+        raise ValueError(f"There are no weights at {path}; `dspark-mini appendix train` makes them.")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            header = json.loads((file.metadata() or {})["dspark_mini"])
+            return {name: file.get_tensor(name).astype(np.float32) for name in file.keys()}, header  # noqa: SIM118
+    except (SafetensorError, KeyError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} is no weight file of dspark_mini: {error}") from error
