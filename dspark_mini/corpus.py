@@ -19,17 +19,17 @@ END = "<end>"
 NEWLINE, INDENT = "\n", "    "
 
 PLACES = ("ones", "tens", "hundreds")
-NAMES = "items values numbers prices scores words names points rows cells keys marks".split()
-SINGLE = "item value number price score word name point row cell key mark".split()
-RESULTS = "total result answer best found kept output level".split()
-LIMITS = "limit bound low high".split()
+NAMES = ["items", "values", "numbers", "prices", "scores", "words", "names", "points", "rows", "cells", "keys", "marks"]
+SINGLE = ["item", "value", "number", "price", "score", "word", "name", "point", "row", "cell", "key", "mark"]
+RESULTS = ["total", "result", "answer", "best", "found", "kept", "output", "level"]
+LIMITS = ["limit", "bound", "low", "high"]
 FUNCTIONS = {
-    "accumulate": "add_up sum_all collect_total".split(),
-    "filter": "keep_large select_some pick_above".split(),
-    "extreme": "find_best largest_of top_one".split(),
-    "count": "count_all tally how_many".split(),
-    "scale": "scale_all times_each stretch".split(),
-    "loop": "count_down run_until shrink".split(),
+    "accumulate": ["add_up", "sum_all", "collect_total"],
+    "filter": ["keep_large", "select_some", "pick_above"],
+    "extreme": ["find_best", "largest_of", "top_one"],
+    "count": ["count_all", "tally", "how_many"],
+    "scale": ["scale_all", "times_each", "stretch"],
+    "loop": ["count_down", "run_until", "shrink"],
 }
 TOPICS: dict[str, list[tuple[str, str, str]]] = {  # a verb, the noun that goes with it, and what the noun is
     "trip": [

@@ -41,7 +41,7 @@ class TargetShape:
 
 @dataclass(frozen=True)
 class DrafterShape:
-    """A drafter on the target's width: DFlash and DSpark draft a block in one forward, `autoregressive` token by token."""
+    """A drafter on the target's width: a block in one forward (DFlash, DSpark), or token by token."""
 
     kind: str = "block"  # or autoregressive
     layout: str = "dspark"  # which rows of the block predict, see heads.draft_inputs

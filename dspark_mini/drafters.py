@@ -1,0 +1,236 @@
+"""The drafters of the small language model in NumPy: DFlash, DSpark, and an autoregressive one.
+
+They read the target's features of the committed text, by way of their own cache: after every round the engine
+extends it, and the features of the new rows become keys and values. A block stands behind them, anchor first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dspark_mini.drafts import Logits, Probabilities, choose, sample_chain
+from dspark_mini.heads import LowRankHead
+from dspark_mini.inputs import token_in, whole_number
+from dspark_mini.layers import Floats, Layer, Rotary, SlotCache, rms_norm
+from dspark_mini.shapes import DrafterShape, TargetShape, from_json
+from dspark_mini.transformer import LanguageModel
+from dspark_mini.weights import Weights
+
+
+class DraftCache(SlotCache):
+    """Keys and values of the text's features, as the drafter's layers see them."""
+
+    def __init__(self, shape: TargetShape, layers: int, slots: int, drafter: Drafter) -> None:
+        super().__init__(shape, layers, slots)
+        self.drafter = drafter
+
+    def extend(self, tokens: Sequence[int]) -> None:
+        """Add a row for each committed token, from the target's features of it."""
+        slots = self.take(len(tokens))
+        if tokens:
+            self.drafter.write_context(slots, tokens)
+
+
+class Drafter:
+    """What all drafters share: the fusion of features, the layers, and the target's embedding and head.
+
+    Args:
+        weights: by the names that the appendix gives them.
+        shape: the drafter's sizes.
+        target: the model that it drafts for.
+
+    Raises:
+        ValueError: weights of another width or vocabulary than the target's.
+    """
+
+    def __init__(self, weights: Weights, shape: DrafterShape, target: LanguageModel) -> None:
+        sizes = target.shape
+        self.shape, self.target = shape, target
+        fuse = weights.get("fuse.weight", np.zeros((0, 0)))
+        if fuse.shape != (sizes.width, len(sizes.feature_layers) * sizes.width):
+            raise ValueError(f"fuse.weight has shape {fuse.shape}, which does not fit the features of this target.")
+        self.fuse, self.fuse_norm = np.ascontiguousarray(fuse.T), weights["fuse_norm.weight"]
+        self.layers = [Layer(weights, f"layers.{i}.", sizes) for i in range(shape.layers)]
+        self.norm = weights["norm.weight"]
+        slots = len(target.cache.features)
+        self.rotary = Rotary(sizes.head_width, sizes.rope_theta, slots)
+        self.cache = DraftCache(sizes, shape.layers, slots, self)
+        ids = shape.draft_vocabulary
+        self.columns = None if ids is None else np.array(ids)  # of the target's vocabulary, in the drafter's order
+        self.head = target.head if ids is None else np.ascontiguousarray(target.head[:, self.columns])  # (d, V_draft)
+
+    def fused(self, rows: slice) -> Floats:
+        """Fuse the target's features of rows: H_ctx. (n, d)"""
+        features = self.target.cache.features[rows]
+        return rms_norm(features @ self.fuse, self.fuse_norm, self.target.shape.eps)
+
+    def logits(self, hidden: Floats) -> Logits:
+        """Apply the target's head: the logits over its vocabulary, −inf at what cannot be drafted. (n, V)"""
+        return self.spread(hidden @ self.head)
+
+    def spread(self, rows: Floats, missing: float = -np.inf) -> Logits:
+        """Put rows over the draft vocabulary at their ids in the target's. (n, V)"""
+        if self.columns is None:
+            return rows.astype(np.float64)
+        full = np.full((len(rows), self.target.shape.vocabulary), missing)
+        full[:, self.columns] = rows
+        return full
+
+    def write_context(self, slots: slice, tokens: Sequence[int]) -> None:
+        """Write the rows of committed tokens into the cache."""
+        raise NotImplementedError
+
+
+class BlockDrafter(Drafter):
+    """DFlash, or DSpark where the shape has a head."""
+
+    def __init__(self, weights: Weights, shape: DrafterShape, target: LanguageModel) -> None:
+        super().__init__(weights, shape, target)
+        masks = shape.block_size - (shape.layout == "dspark")
+        self.masks = np.repeat(weights["mask"][None], masks, axis=0)
+        self.hidden = np.zeros((0, target.shape.width), np.float32)  # h_1..h_γ of the last block
+        self.bias: Any = {}
+        self.joint: Floats | None = None
+        self.w1: Floats | None = None
+        if shape.head == "none":
+            return
+        self.w1 = weights["head.previous.weight"]  # (V, r)
+        if len(self.w1) != target.shape.vocabulary:
+            raise ValueError(f"W1 has {len(self.w1)} rows for a vocabulary of {target.shape.vocabulary}.")
+        self.w2 = self.spread(weights["head.next.weight"].T, missing=0.0).astype(np.float32)  # (r, V)
+        self.confidence = weights["head.confidence.weight"][0], float(weights["head.confidence.bias"][0])
+        self.bias = LowRankHead(self.w1, self.w2)
+        if shape.head == "rnn":
+            self.bias, self.joint = None, np.ascontiguousarray(weights["head.joint.weight"].T)  # (2r + d, 3r)
+
+    def write_context(self, slots: slice, tokens: Sequence[int]) -> None:
+        """Write the keys and values of the tokens' features, layer by layer (KV injection)."""
+        fused, kv = self.fused(slots), self.target.shape.kv_heads
+        for index, layer in enumerate(self.layers):
+            rows = (fused @ layer.context_projection).reshape(len(fused), 2 * kv, -1)
+            keys = self.rotary(rows[:, :kv], slots)
+            self.cache.write(index, slots, keys.swapaxes(0, 1), rows[:, kv:].swapaxes(0, 1))
+
+    def block_logits(self, anchor: int, block_size: int) -> Logits:
+        """Compute the base logits of a block in one forward, without changing the cache. (γ, V)
+
+        Raises:
+            ValueError: a block longer than the one that the drafter was trained for.
+        """
+        size = whole_number("block_size", block_size, low=1, high=self.shape.block_size)
+        anchor = token_in("anchor", anchor, self.target.shape.vocabulary)
+        x = np.concatenate((self.target.embed(anchor)[None], self.masks))  # (n, d)
+        slots = self.cache.take(len(x))
+        for index, layer in enumerate(self.layers):
+            queries, keys, values = layer.project(x, self.rotary, slots)
+            x = layer.finish(x, layer.attend(queries, *self.cache.write(index, slots, keys, values), None))
+        self.cache.drop(len(x))  # the block's own rows are of no further use
+        first = int(self.shape.layout == "dflash")  # the anchor's row predicts nothing there
+        self.hidden = rms_norm(x[first : first + size], self.norm, self.target.shape.eps)
+        return self.logits(self.hidden)
+
+    def chain(
+        self, base: Logits, anchor: int, size: int, temperature: float, rng: np.random.Generator | None
+    ) -> tuple[list[int], Probabilities]:
+        """Choose the tokens of a block one after the other: γ tokens, and the rows q (γ, V) they were drawn from."""
+        if self.joint is None:
+            return sample_chain(base, anchor, self.bias, temperature, rng)
+        assert self.w1 is not None
+        state, tokens, rows = np.zeros(self.w1.shape[1], np.float32), [], np.empty_like(base)
+        for k, logits in enumerate(base):
+            previous = tokens[-1] if tokens else anchor
+            z = np.concatenate((state, self.w1[previous], self.hidden[k])) @ self.joint
+            gate, candidate, output = np.split(z, 3)
+            keep = 1.0 / (1.0 + np.exp(-gate))
+            state = keep * state + (1.0 - keep) * np.tanh(candidate)
+            token, rows[k] = choose(logits + np.tanh(output) @ self.w2, temperature, rng)
+            tokens.append(token)
+        return tokens, rows
+
+    def confidences(self, anchor: int, tokens: Sequence[int], q: Probabilities) -> list[float]:
+        """Return the chance of each draft to survive, given that those before it do. (γ,)
+
+        The confidence head sees h_k and the token in front of position k. DFlash has none: the best probability
+        of the row takes its place.
+        """
+        if self.w1 is None:
+            best: list[float] = q.max(axis=1).tolist()
+            return best
+        return (1.0 / (1.0 + np.exp(-self.confidence_logits(anchor, tokens)))).tolist()  # type: ignore[no-any-return]
+
+    def confidence_logits(self, anchor: int, tokens: Sequence[int]) -> NDArray[np.float64]:
+        """Return the logits of the confidence head, for the last block. (γ,)"""
+        assert self.w1 is not None
+        weight, offset = self.confidence
+        seen = np.concatenate((self.hidden[: len(tokens)], self.w1[[anchor, *tokens][:-1]]), axis=1)  # (γ, d + r)
+        return (seen @ weight).astype(np.float64) + offset
+
+
+class AutoregressiveDrafter(Drafter):
+    """A drafter after EAGLE-3: a forward for each token, behind its own hidden states."""
+
+    bias = None
+
+    def __init__(self, weights: Weights, shape: DrafterShape, target: LanguageModel) -> None:
+        super().__init__(weights, shape, target)
+        self.join = np.ascontiguousarray(weights["join.weight"].T)  # (2d, d)
+        self.last = np.zeros((1, target.shape.width), np.float32)  # the hidden state of the last forward
+
+    def write_context(self, slots: slice, tokens: Sequence[int]) -> None:
+        """Write the rows of committed tokens, over what the drafter had fed itself."""
+        before = self.fused(slice(max(slots.start - 1, 0), slots.stop - 1))
+        if slots.start == 0:  # nothing stands in front of the first token
+            before = np.concatenate((np.zeros((1, self.target.shape.width), np.float32), before))
+        x = np.concatenate((self.target.embedding[list(tokens)], before), axis=1) @ self.join
+        _, keys, values = self.layers[0].project(x, self.rotary, slots)
+        self.cache.write(0, slots, keys, values)
+
+    def block_logits(self, anchor: int, block_size: int) -> Logits:
+        """Compute the first row, all that does not wait for a drafted token. (1, V)"""
+        whole_number("block_size", block_size, low=1)
+        rows = self.cache.rows
+        before = self.fused(slice(rows - 1, rows)) if rows else np.zeros_like(self.last)
+        logits = self._forward(token_in("anchor", anchor, self.target.shape.vocabulary), before)
+        self.cache.drop(1)
+        return logits
+
+    def chain(
+        self, base: Logits, anchor: int, size: int, temperature: float, rng: np.random.Generator | None
+    ) -> tuple[list[int], Probabilities]:
+        """Draft a block, a forward a token: γ tokens, and the rows q (γ, V) they were drawn from."""
+        self.cache.take(1)  # the anchor's row
+        logits, tokens, rows = base, [], []
+        for k in range(size):
+            token, row = choose(logits[0], temperature, rng)
+            tokens.append(token)
+            rows.append(row)
+            if k + 1 < size:
+                logits = self._forward(token, self.last)
+        self.cache.drop(size)
+        return tokens, np.array(rows)
+
+    def confidences(self, anchor: int, tokens: Sequence[int], q: Probabilities) -> list[float]:
+        """Return the best probability of each row, in place of a trained confidence. (γ,)"""
+        best: list[float] = q.max(axis=1).tolist()
+        return best
+
+    def _forward(self, token: int, before: Floats) -> Logits:
+        """Run one token behind what stands in front of it, and add its row to the cache. (1, V)"""
+        x = np.concatenate((self.target.embed(token)[None], before), axis=1) @ self.join  # (1, d)
+        slots, layer = self.cache.take(1), self.layers[0]
+        queries, keys, values = layer.project(x, self.rotary, slots)
+        x = layer.finish(x, layer.attend(queries, *self.cache.write(0, slots, keys, values), None))
+        self.last = rms_norm(x, self.norm, self.target.shape.eps)
+        return self.logits(self.last)
+
+
+def make_drafter(
+    weights: Weights, header: dict[str, Any], target: LanguageModel
+) -> BlockDrafter | AutoregressiveDrafter:
+    """Build the drafter that a weight file holds, for a target."""
+    shape = from_json(DrafterShape, header["shape"])
+    return (BlockDrafter if shape.kind == "block" else AutoregressiveDrafter)(weights, shape, target)

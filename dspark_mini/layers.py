@@ -1,0 +1,150 @@
+"""The layers of the small models in NumPy, single precision: norm, rotary positions, attention, feed-forward, cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dspark_mini.shapes import TargetShape
+from dspark_mini.weights import Weights
+
+Floats = NDArray[np.float32]
+SLOTS = 320  # tokens that a text may have
+
+
+def rms_norm(x: Floats, weight: Floats, eps: float) -> Floats:
+    """Scale rows to a root mean square of 1, then by the weights. (n, d)"""
+    scale: Floats = 1.0 / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + np.float32(eps))
+    return x * scale * weight
+
+
+def softmax_rows(scores: Floats) -> Floats:
+    """Turn scores into weights along the last axis, in place."""
+    scores -= scores.max(axis=-1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=-1, keepdims=True)
+    return scores
+
+
+class Rotary:
+    """Tables of cosines and sines, and the rotation of the first half of the coordinates against the second (RoPE)."""
+
+    def __init__(self, head_width: int, theta: float, slots: int = SLOTS) -> None:
+        angles = np.arange(slots)[:, None] * theta ** (-np.arange(0, head_width, 2) / head_width)  # (slots, d_h / 2)
+        self.cos, self.sin = (f(angles).astype(np.float32)[:, None, :] for f in (np.cos, np.sin))
+
+    def __call__(self, x: Floats, positions: slice | Sequence[int]) -> Floats:
+        """Rotate rows by their positions. (n, heads, d_h)"""
+        cos, sin = self.cos[positions], self.sin[positions]  # (n, 1, d_h / 2)
+        half = x.shape[-1] // 2
+        first, second = x[..., :half], x[..., half:]
+        return np.concatenate((first * cos - second * sin, second * cos + first * sin), axis=-1)
+
+
+class Layer:
+    """Attention and feed-forward, each behind a norm and beside a residual.
+
+    Args:
+        weights: all weights of the model.
+        prefix: what the names of this layer's weights begin with.
+        shape: the sizes.
+    """
+
+    def __init__(self, weights: Weights, prefix: str, shape: TargetShape) -> None:
+        self.shape = shape
+        attention, inner = prefix + "attention.", prefix + "feed_forward."
+
+        def joined(*names: str) -> Floats:  # (d, …): one product in place of several
+            return np.ascontiguousarray(np.concatenate([weights[f"{name}.weight"] for name in names]).T)
+
+        self.projection = joined(attention + "query", attention + "key", attention + "value")
+        self.context_projection = joined(attention + "key", attention + "value")
+        self.out = joined(attention + "out")
+        self.gate_up, self.down = joined(inner + "gate", inner + "up"), joined(inner + "down")
+        self.attention_norm = weights[f"{prefix}attention_norm.weight"]
+        self.feed_forward_norm = weights[f"{prefix}feed_forward_norm.weight"]
+
+    def project(self, x: Floats, rotary: Rotary, positions: slice | Sequence[int]) -> tuple[Floats, Floats, Floats]:
+        """Return rotated queries (n, H, d_h), rotated keys and values (H_kv, n, d_h)."""
+        heads, kv = self.shape.heads, self.shape.kv_heads
+        mixed = rms_norm(x, self.attention_norm, self.shape.eps) @ self.projection
+        split = mixed.reshape(len(x), heads + 2 * kv, self.shape.head_width)
+        turned = rotary(split[:, : heads + kv], positions)
+        return turned[:, :heads], turned[:, heads:].swapaxes(0, 1), split[:, heads + kv :].swapaxes(0, 1)
+
+    def attend(self, queries: Floats, keys: Floats, values: Floats, hidden: NDArray[np.bool_] | None) -> Floats:
+        """Mix the values that each query sees; `hidden` (n, slots) marks those it does not. (n, d)"""
+        count, kv = len(queries), self.shape.kv_heads
+        grouped = queries.swapaxes(0, 1).reshape(kv, -1, self.shape.head_width)  # (H_kv, group · n, d_h)
+        scores = (grouped * np.float32(self.shape.head_width**-0.5)) @ keys.swapaxes(1, 2)  # (H_kv, group · n, slots)
+        if hidden is not None:
+            scores.reshape(-1, count, keys.shape[1])[:, hidden] = -np.inf
+        mixed = (softmax_rows(scores) @ values).reshape(-1, count, self.shape.head_width)
+        out: Floats = mixed.swapaxes(0, 1).reshape(count, -1) @ self.out
+        return out
+
+    def finish(self, x: Floats, mixed: Floats) -> Floats:
+        """Add what attention found, then the feed-forward. (n, d)"""
+        x = x + mixed
+        both = rms_norm(x, self.feed_forward_norm, self.shape.eps) @ self.gate_up
+        gate, up = np.split(both, 2, axis=-1)
+        out: Floats = x + (gate / (1.0 + np.exp(-gate)) * up) @ self.down
+        return out
+
+
+class SlotCache:
+    """Keys and values of every layer in slots; rolling back is moving a pointer."""
+
+    def __init__(self, shape: TargetShape, layers: int, slots: int = SLOTS) -> None:
+        size = (layers, shape.kv_heads, slots, shape.head_width)
+        self.keys, self.values = np.zeros(size, np.float32), np.zeros(size, np.float32)
+        self.rows = 0
+
+    def take(self, count: int) -> slice:
+        """Move the pointer on, and return the slots that it passed.
+
+        Raises:
+            ValueError: more tokens than there are slots.
+        """
+        if self.rows + count > self.keys.shape[2]:
+            raise ValueError(f"The text has {self.rows + count} tokens; the cache has {self.keys.shape[2]} slots.")
+        self.rows += count
+        return slice(self.rows - count, self.rows)
+
+    def write(self, layer: int, slots: slice, keys: Floats, values: Floats) -> tuple[Floats, Floats]:
+        """Write rows of a layer, and return all up to the last of them. (H_kv, rows, d_h) each"""
+        self.keys[layer, :, slots], self.values[layer, :, slots] = keys, values
+        return self.keys[layer, :, : slots.stop], self.values[layer, :, : slots.stop]
+
+    def drop(self, rows: int) -> None:
+        """Drop rows from the end.
+
+        Raises:
+            ValueError: fewer than 0 rows, or more than there are.
+        """
+        if not 0 <= rows <= self.rows:
+            raise ValueError(f"rows is {rows}, but the cache has {self.rows} rows to drop.")
+        self.rows -= rows
+
+    def keep_last(self, count: int, chosen: Sequence[int]) -> None:
+        """Of the last rows keep those at the chosen offsets, in rising order, and drop the others.
+
+        Raises:
+            ValueError: more rows than there are, or offsets that do not rise within them.
+        """
+        offsets = list(chosen)
+        if not 0 <= count <= self.rows:
+            raise ValueError(f"count is {count}, but the cache has {self.rows} rows.")
+        if offsets != sorted(set(offsets)) or (offsets and not 0 <= offsets[0] <= offsets[-1] < count):
+            raise ValueError(f"chosen is {offsets}; it must rise within 0..{count - 1}.")
+        start = self.rows - count
+        if offsets != list(range(len(offsets))):
+            self.move([start + offset for offset in offsets], slice(start, start + len(offsets)))
+        self.rows = start + len(offsets)
+
+    def move(self, sources: list[int], slots: slice) -> None:
+        """Copy rows to earlier slots."""
+        for array in (self.keys, self.values):
+            array[:, :, slots] = array[:, :, sources]

@@ -1,0 +1,75 @@
+"""The small language model: a target, its drafters, and the words they speak.
+
+Target and drafters have the methods that the engine asks for, so that `generate` runs on them as on the toy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dspark_mini.corpus import DOMAINS, WRITERS
+from dspark_mini.drafters import AutoregressiveDrafter, BlockDrafter, make_drafter
+from dspark_mini.shapes import TargetShape, from_json
+from dspark_mini.transformer import LanguageModel
+from dspark_mini.weights import SHIPPED, load_weights
+from dspark_mini.words import Tokenizer
+
+DRAFTERS = ("autoregressive", "dflash", "dspark", "dspark-rnn")
+
+
+@dataclass
+class SmallLM:
+    """A target, its drafters by name, and its words."""
+
+    target: LanguageModel
+    drafters: dict[str, BlockDrafter | AutoregressiveDrafter]
+    tokenizer: Tokenizer
+
+    def clear(self) -> None:
+        """Empty all caches, for another text."""
+        for cache in (self.target.cache, *(drafter.cache for drafter in self.drafters.values())):
+            cache.drop(cache.rows)
+
+
+def load(folder: Path = SHIPPED, drafters: Sequence[str] = DRAFTERS) -> SmallLM:
+    """Load the small language model.
+
+    Args:
+        folder: of the weight files, by default those of the package.
+        drafters: which drafters.
+
+    Raises:
+        ValueError: weights that are missing, or do not fit.
+    """
+    weights, header = load_weights(folder / "target.safetensors")
+    tokenizer, shape = Tokenizer(header["words"]), from_json(TargetShape, header["shape"])
+    if len(tokenizer.words) != shape.vocabulary:
+        raise ValueError(f"{folder} names {len(tokenizer.words)} words for a vocabulary of {shape.vocabulary}.")
+    target = LanguageModel(weights, shape)
+    made = {name: make_drafter(*load_weights(folder / f"{name}.safetensors"), target) for name in drafters}
+    return SmallLM(target, made, tokenizer)
+
+
+def prompts(tokenizer: Tokenizer, domain: str, count: int, seed: int = 0) -> list[list[int]]:
+    """Make prompts of a domain: a sum to compute, the header of a function, or a question for help.
+
+    Args:
+        tokenizer: of the model.
+        domain: math, code or chat.
+        count: how many.
+        seed: of the prompts.
+
+    Returns:
+        The token ids of each prompt.
+
+    Raises:
+        ValueError: another domain.
+    """
+    if domain not in WRITERS:
+        raise ValueError(f"domain is {domain!r}; it must be one of {', '.join(DOMAINS)}.")
+    rng = np.random.default_rng([seed, DOMAINS.index(domain), 2607])  # no stream of the training's
+    return [tokenizer.encode(WRITERS[domain](rng)[0]) for _ in range(count)]
