@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dspark_mini import choose_confident_prefix, dflash_parallel_candidates, round_totals
+from dspark_mini.drafts import softmax
 from dspark_mini.engine import PLAIN, Steps, Trace, generate
 from dspark_mini.laws import exact_law
-from dspark_mini.toy import Cache, ToyDrafter, ToyTarget, softmax
+from dspark_mini.toy import Cache, ToyDrafter, ToyTarget
 
 
 def confident_prefix(threshold: float, max_tokens: int = 8) -> Callable[[Any], int]:
