@@ -54,7 +54,7 @@ def draw_distinct(weights: Probabilities, count: int, rng: Any) -> list[int]:
         Tokens in the order of their draws.
     """
     rest, drawn = weights.copy(), list[int]()
-    while len(drawn) < count and rest.any():
+    for _ in range(min(count, np.count_nonzero(rest))):
         drawn.append(draw(rest, rng))
         rest[drawn[-1]] = 0.0
     return drawn
@@ -83,12 +83,12 @@ def sample_chain(
 
     Source: DSpark (arXiv 2607.05147): semi-autoregressive generation.
     """
-    tokens, rows = list[int](), list[Probabilities]()
-    for row in base:  # (V,)
-        scores = corrected(row, tokens[-1] if tokens else anchor, bias)
-        rows.append(softmax(scores / (temperature or 1.0)))
-        tokens.append(draw(rows[-1], rng) if temperature else int(scores.argmax()))
-    return tokens, np.array(rows)
+    tokens, weights = list[int](), np.empty(base.shape)  # (γ, V)
+    for k, row in enumerate(base):  # (V,)
+        scores = corrected(row, tokens[-1] if tokens else anchor, bias).astype(np.float64)
+        weights[k] = np.exp((scores - scores.max()) / (temperature or 1.0))
+        tokens.append(draw(weights[k], rng) if temperature else int(scores.argmax()))
+    return tokens, weights / weights.sum(axis=1, keepdims=True)
 
 
 def sample_tree(
@@ -112,17 +112,15 @@ def sample_tree(
 
     Source: drawing without replacement: arXiv 2402.14160; the bias: DSpark (arXiv 2607.05147).
     """
-    tokens, parents, q = list[int](), list[int](), dict[int, Probabilities]()
+    tokens, parents, q = list[int](), list[int](), list[Probabilities]()  # q: by levels
     level = range(-1, 0)  # the nodes of one depth, at first the root
     for row, width in zip(base, whole_numbers("widths", widths, low=1)):
-        first = len(tokens)
-        for node in level:
-            q[node] = softmax(corrected(row, anchor if node < 0 else tokens[node], bias) / temperature)
-            children = draw_distinct(q[node], width, rng)
+        scores = [corrected(row, anchor if node < 0 else tokens[node], bias) for node in level]
+        q.append(softmax(np.array(scores) / temperature))  # (nodes of the level, V)
+        for node, behind in zip(level, q[-1]):
+            children = draw_distinct(behind, width, rng)
             tokens += children
             parents += [node] * len(children)
-        level = range(first, len(tokens))
-    rows = np.full((len(tokens) + 1, base.shape[1]), 1.0 / base.shape[1])
-    for node, behind in q.items():
-        rows[node + 1] = behind
-    return tokens, parents, rows
+        level = range(level.stop, len(tokens))
+    q.append(np.full((len(level), base.shape[1]), 1.0 / base.shape[1]))
+    return tokens, parents, np.concatenate(q)
