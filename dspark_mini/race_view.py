@@ -146,7 +146,8 @@ def show_laps(
     slower = max(SHOWN_SECONDS / laps[PLAIN_NAME].seconds, 1.0)
     pace = f", shown {slower:.0f} times slower than it ran" if console.is_terminal else ""
     console.print(Text(f"{title}{pace}\n", "bold"), soft_wrap=True)
-    console.print(_indented(Text(" ".join(_shown(token, words) for token in prompt) + " …\n")))
+    console.print(_indented(Text(" ".join(_shown(token, words) for token in prompt) + " …")))
+    console.print()
     for method, lap in laps.items():
         whole_text = _lap_text(method, lap, len(lap.trace.rounds), words)
         if console.is_terminal:
