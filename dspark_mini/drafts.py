@@ -54,7 +54,7 @@ def draw_distinct(weights: Probabilities, count: int, rng: Any) -> list[int]:
         Tokens in the order of their draws.
     """
     rest, drawn = weights.copy(), list[int]()
-    while len(drawn) < count and rest.any():
+    for _ in range(min(count, int(np.count_nonzero(rest)))):
         drawn.append(draw(rest, rng))
         rest[drawn[-1]] = 0.0
     return drawn

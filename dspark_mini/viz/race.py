@@ -110,4 +110,4 @@ def save_race(runs: Sequence[Run], path: str | os.PathLike[str], form: str) -> N
     if form == "svg":
         svg(figure, path)
     else:
-        figure.savefig(path, format=form, dpi=2 * DPI, facecolor="none")
+        figure.savefig(path, format=form, dpi=2 * DPI, facecolor="none", bbox_inches="tight", pad_inches=0.08)
