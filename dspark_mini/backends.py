@@ -11,6 +11,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
+from dspark_mini.lm import load
+from dspark_mini.weights import SHIPPED
 from dspark_mini.workspace import UserError
 
 BACKENDS, DEVICES = ("numpy", "torch"), ("cpu", "cuda", "mps")
@@ -58,15 +62,15 @@ def load_model(backend: str, device: str, drafters: Sequence[str]) -> Any:
         raise UserError(f"The NumPy backend runs on the CPU only; `--backend torch --device {device}` runs elsewhere.")
     with plain_words(device):
         if backend == "numpy":
-            return importlib.import_module("dspark_mini.lm").load(drafters=drafters)
+            return load(drafters=drafters)
         try:
-            load = importlib.import_module("dspark_mini.appendix.engine").load
+            engine = importlib.import_module("dspark_mini.appendix.engine")
         except ModuleNotFoundError as error:
             if error.name != "torch":
                 raise
             raise UserError("The torch backend needs PyTorch; `pip install 'dspark-mini[torch]'` adds it.") from None
         try:
-            return load(device=device)
+            return engine.load(SHIPPED, device)
         except (AssertionError, RuntimeError) as error:  # torch has no error of its own for a device it lacks
             if _out_of_memory(error):
                 raise
@@ -103,7 +107,7 @@ def hardware(backend: str, device: str, model: Any) -> dict[str, Any]:
         "cores": os.cpu_count(),
         "threads": 1 if on_one_thread() else None,
         "python": platform.python_version(),
-        "numpy": importlib.import_module("numpy").__version__,
+        "numpy": np.__version__,
         "backend": backend,
         "device": device,
         "accelerator": getattr(model, "accelerator", None),  # a GPU's name, where the model says one

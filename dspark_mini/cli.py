@@ -109,7 +109,7 @@ def reset(lesson: Annotated[str, typer.Argument(help="02, or a lesson's name.")]
 @app.command()
 def race(
     domain: Annotated[list[str] | None, typer.Option(help="math, code or chat; may be repeated; all of them.")] = None,
-    prompts: Annotated[int, typer.Option(min=1, help="Prompts a domain.")] = 6,
+    prompts: Annotated[int, typer.Option(min=1, help="Prompts a domain.")] = 4,
     prompt: Annotated[str | None, typer.Option(help="Words of your own to continue, in place of a domain's.")] = None,
     method: Annotated[
         list[str] | None,
