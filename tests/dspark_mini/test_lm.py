@@ -226,7 +226,7 @@ def test_a_vocabulary_or_a_drafter_that_does_not_fit_is_refused(tmp_path: Path, 
     with pytest.raises(ValueError, match="words for a vocabulary of"):
         load(tmp_path)
     shape = from_json(TargetShape, header["shape"])
-    with pytest.raises(ValueError, match="embedding.weight is of shape"):
+    with pytest.raises(ValueError, match=r"embedding\.weight is of shape"):
         LanguageModel(weights, replace(shape, vocabulary=shape.vocabulary + 1))
     drafter, drafter_header = load_weights(SHIPPED / "dspark.safetensors")
     for name, cut, message in (("fuse.weight", 5, "fuse.weight"), ("head.previous.weight", 5, "W1 has shape")):
@@ -248,7 +248,7 @@ def test_more_tokens_than_slots_and_longer_blocks_than_trained_are_refused(lm: S
             lm.target.cache.drop(bad)
     lm.target.forward([0, 1, 2])
     for count, chosen in ((4, [0]), (2, [2]), (2, [1, 0]), (2, [-1])):
-        with pytest.raises(ValueError, match="count|chosen"):
+        with pytest.raises(ValueError, match=r"count|chosen"):
             lm.target.cache.keep_last(count, chosen)
 
 

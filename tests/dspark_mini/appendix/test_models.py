@@ -1,4 +1,4 @@
-"""The models in torch: the same numbers as NumPy's, the same forward in training and in the engine, resumable training."""
+"""The models in torch: the numbers of NumPy, one forward in training and in the engine, training that goes on."""
 
 from __future__ import annotations
 
