@@ -19,7 +19,7 @@ STAGES = (  # sums and small talk come first; to copy the names of a function ta
     Stage(steps=1300, rate=3e-3, length=255, shares=(1 / 3, 1 / 3, 1 / 3)),
     Stage(steps=600, rate=2e-3, length=160, shares=(1 / 4, 1 / 2, 1 / 4)),
 )
-DRAFTER_STEPS, SHORT_STEPS = 1000, 400
+DRAFTER_STEPS, SHORT_STEPS = 1000, 300
 ROWS = 3000  # texts of the target that drafters learn from
 SHIPPED_DRAFTERS = {
     "dflash": DrafterShape(layout="dflash", head="none"),
