@@ -12,6 +12,7 @@ from torch import Tensor
 from dspark_mini.appendix.model import Target
 from dspark_mini.appendix.rows import written_rows
 from dspark_mini.appendix.training import DRAFT_ROW, Stage, load_target, train_drafter, train_target
+from dspark_mini.files import whole
 from dspark_mini.shapes import DrafterShape, TargetShape
 from dspark_mini.words import Tokenizer, collect_words
 
@@ -92,8 +93,7 @@ def _rows(folder: Path, target: Target, tokenizer: Tokenizer, count: int, say: C
     path = folder / "rows.pt"
     if not path.is_file():
         say(f"The target writes {count} texts of {DRAFT_ROW} tokens.")
-        part = path.with_suffix(".part")
-        torch.save(written_rows(target, tokenizer, count, DRAFT_ROW, seed=1), part)
-        part.replace(path)
+        with whole(path) as part:
+            torch.save(written_rows(target, tokenizer, count, DRAFT_ROW, seed=1), part)
     rows: Tensor = torch.load(path, weights_only=True)
     return rows.to(next(target.parameters()).device)
