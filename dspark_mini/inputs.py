@@ -329,6 +329,8 @@ def probability_rows(name: str, rows: ArrayLike) -> NDArray[np.float64]:
         return array.reshape(0, 0)
     if array.ndim != 2 or array.shape[1] == 0:
         raise ValueError(f"{name} must be a matrix of shape (n, V), not an array of shape {array.shape}.")
+    if array.min(initial=0.0) >= 0.0 and (np.abs(array.sum(axis=1) - 1.0) <= 1e-6).all():
+        return array  # the quick way for rows without a fault
     for position, row in enumerate(array):
         if fault := _probability_fault(row):
             raise ValueError(f"{name} row {position} {fault}.")
@@ -582,10 +584,12 @@ def _logit_fault(row: ArrayLike) -> str | None:
 
 def _probability_fault(row: NDArray[np.float64]) -> str | None:
     """Say why a row is no probability distribution, or None where it is one."""
+    if row.min(initial=0.0) >= 0.0 and abs(row.sum() - 1.0) <= 1e-6:
+        return None  # the quick way for a row without a fault
     bad = ~(np.isfinite(row) & (row >= 0.0))
     if bad.any():
         return f"holds {row[bad.argmax()]} at token {int(bad.argmax())}, which is no probability"
-    return None if abs(row.sum() - 1.0) <= 1e-6 else f"sums to {row.sum():.9g} and not to 1"
+    return f"sums to {row.sum():.9g} and not to 1"
 
 
 def _at_least(low: float, above: bool) -> str:

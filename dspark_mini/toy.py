@@ -6,19 +6,13 @@ cache of a real model does; the engine cannot tell the difference.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Logits = NDArray[np.float64]
-
-
-def softmax(logits: Logits) -> Logits:
-    """Return the distributions that rows of logits stand for, along the last axis."""
-    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    rows: Logits = weights / weights.sum(axis=-1, keepdims=True)
-    return rows
+from dspark_mini.drafts import Logits, Probabilities, draw, sample_chain, softmax
+from dspark_mini.inputs import whole_numbers
 
 
 class Cache:
@@ -46,6 +40,27 @@ class Cache:
             raise ValueError(f"rows is {rows}, but the cache has {self.rows} rows to drop.")
         del self.tokens[self.rows - rows :]
 
+    def keep_last(self, count: int, chosen: Sequence[int]) -> None:
+        """Of the last rows keep those at some offsets, and drop the others.
+
+        Args:
+            count: how many rows are looked at, from the end.
+            chosen: offsets among these rows, from 0 to count − 1, increasing.
+
+        Raises:
+            ValueError: fewer than 0 rows or more than there are, or offsets that do not increase or lie outside.
+        """
+        if not 0 <= count <= self.rows:
+            raise ValueError(f"count is {count}, but the cache has {self.rows} rows to choose from.")
+        offsets = whole_numbers("chosen", chosen, low=0, high=count - 1)
+        for i in range(1, len(offsets)):
+            if offsets[i] <= offsets[i - 1]:
+                raise ValueError(
+                    f"chosen[{i}] is {offsets[i]}, but it must be above chosen[{i - 1}], {offsets[i - 1]}."
+                )
+        last = self.tokens[self.rows - count :]
+        self.tokens[self.rows - count :] = [last[i] for i in offsets]
+
 
 class ToyTarget:
     """A language model in which the next token depends on the last two, by a table.
@@ -72,12 +87,26 @@ class ToyTarget:
         last, last_two = rng.normal(size=(vocabulary,) * 2), rng.normal(size=(vocabulary,) * 3)
         return cls(sharpness * last + memory * last_two)
 
-    def forward(self, tokens: Sequence[int]) -> Logits:
-        """Compute one row a token, each the logits of what follows it, and add the rows to the cache. (n, V)"""
-        before = [0, *self.cache.tokens][-1:]
+    def forward(self, tokens: Sequence[int], parents: Sequence[int] | None = None) -> Logits:
+        """Compute one row a token, each the logits of what follows it, and add the rows to the cache.
+
+        Args:
+            tokens: n tokens; with `parents` the anchor and the nodes of a tree.
+            parents: for each node an earlier one, or −1 for a child of the anchor; a chain without it.
+
+        Returns:
+            Logits (n, V): row 0 follows the first token, row i + 1 node i and its ancestors.
+
+        Raises:
+            ValueError: another number of parents than of nodes.
+        """
+        above = range(-1, len(tokens) - 2) if parents is None else parents
+        if parents is not None and len(parents) != len(tokens) - 1:
+            raise ValueError(f"parents has {len(parents)} entries for {len(tokens)} tokens; it needs one less.")
+        previous = [*[0, *self.cache.tokens][-1:], *(tokens[parent + 1] for parent in above)]
         self.cache.extend(tokens)
-        pairs = list(zip([*before, *tokens], tokens))
-        return np.array([self.table[pair] for pair in pairs]).reshape(len(pairs), self.table.shape[-1])
+        rows = [self.table[pair] for pair in zip(previous, tokens)]
+        return np.array(rows).reshape(len(rows), self.table.shape[-1])
 
 
 class ToyDrafter:
@@ -101,16 +130,55 @@ class ToyDrafter:
         self.after_two = softmax(seen)  # (V, V, V), for the first position
         self.after_one = self.after_two.mean(axis=0)  # (V, V)
         average = np.log(self.after_one.mean(axis=0))  # (V,)
-        self.bias: Mapping[int, Logits] = dict(enumerate(np.log(self.after_one) - average)) if markov else {}
+        self.bias: Any = dict(enumerate(np.log(self.after_one) - average)) if markov else {}
         self.cache = Cache()
 
-    def block_logits(self, anchor: int, block_size: int) -> Logits:
+    def block_logits(self, anchor: int, size: int) -> Logits:
         """Compute the base logits of a block, in one go, from the context in the cache and the anchor. (γ, V)"""
         before = [0, *self.cache.tokens][-1]
         row = self.after_two[before, anchor]  # (V,)
-        rows = np.zeros((block_size, row.size))
-        for k in range(block_size):
+        rows = np.zeros((size, row.size))
+        for k in range(size):
             rows[k] = np.log(row)
             row = row @ self.after_one
         rows[:1] -= self.bias.get(anchor, 0.0)
         return rows
+
+    def chain(
+        self, base: Logits, anchor: int, size: int, temperature: float, rng: np.random.Generator | None
+    ) -> tuple[list[int], Probabilities]:
+        """Draw the tokens of a block one after the other: γ tokens, and the rows they were drawn from. (γ, V)"""
+        return sample_chain(base[:size], anchor, self.bias, temperature, rng)
+
+    def confidences(self, anchor: int, tokens: Sequence[int], q: Probabilities) -> list[float]:
+        """Return each row's best probability, which does not depend on the token that was drawn from it."""
+        best: list[float] = q.max(axis=1).tolist()
+        return best
+
+
+class ToyAutoregressiveDrafter(ToyDrafter):
+    """The drafter's noisy table read token by token: two tokens back at each position, so that nothing gets vaguer.
+
+    Its rows depend on more than the token before them, so there is no bias; block_logits is the first row alone.
+    """
+
+    def __init__(self, table: Logits, noise: float, seed: int) -> None:
+        super().__init__(table, noise, seed, markov=False)
+        self.bias = None
+
+    def block_logits(self, anchor: int, size: int) -> Logits:
+        """Compute the logits behind the anchor. (1, V)"""
+        before = [0, *self.cache.tokens][-1]
+        row: Logits = np.log(self.after_two[before, anchor])
+        return row[None]
+
+    def chain(
+        self, base: Logits, anchor: int, size: int, temperature: float, rng: np.random.Generator | None
+    ) -> tuple[list[int], Probabilities]:
+        """Draw the tokens of a block, each from a row that is computed when the token before it is known. (γ, V)"""
+        before, scores, tokens, rows = anchor, base[0], list[int](), list[Probabilities]()
+        while len(tokens) < size:
+            rows.append(softmax(scores / (temperature or 1.0)))
+            tokens.append(draw(rows[-1], rng) if temperature else int(scores.argmax()))
+            before, scores = tokens[-1], np.log(self.after_two[before, tokens[-1]])
+        return tokens, np.array(rows)

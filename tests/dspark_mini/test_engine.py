@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dspark_mini import choose_confident_prefix, dflash_parallel_candidates, round_totals
+from dspark_mini.drafts import draw, draw_distinct, sample_chain, softmax
 from dspark_mini.engine import PLAIN, Steps, Trace, generate
 from dspark_mini.laws import exact_law
-from dspark_mini.toy import Cache, ToyDrafter, ToyTarget, softmax
+from dspark_mini.toy import Cache, ToyAutoregressiveDrafter, ToyDrafter, ToyTarget
 
 
 def confident_prefix(threshold: float, max_tokens: int = 8) -> Callable[[Any], int]:
@@ -91,6 +92,110 @@ def test_the_emitted_law_at_a_temperature_is_the_targets(size: int, markov: bool
     directly = {(a, b): float(first[a] * softmax(table[1, a] / 0.8)[b]) for a in range(3) for b in range(3)}
     assert sum(abs(speculative.get(pair, 0.0) - chance) for pair, chance in directly.items()) < 1e-12
     assert set(speculative) <= set(directly)
+
+
+@pytest.mark.parametrize("trim", [len, confident_prefix(0.45)], ids=["whole", "trimmed"])
+def test_the_emitted_law_is_the_targets_with_an_autoregressive_drafter(trim: Callable[[Any], int]) -> None:
+    table = ToyTarget.random(3, seed=4, sharpness=1.0).table
+
+    def tokens(rng: Any) -> tuple[int, ...]:
+        drafter = ToyAutoregressiveDrafter(table, noise=1.0, seed=5)
+        steps = sized(2, trim=trim)
+        return tuple(generate(ToyTarget(table), drafter, [1], 2, temperature=0.8, rng=rng, steps=steps).output)
+
+    law, first = exact_law(tokens), softmax(table[0, 1] / 0.8)
+    for a in range(3):
+        for b in range(3):
+            assert law.get((a, b), 0.0) == pytest.approx(first[a] * softmax(table[1, a] / 0.8)[b], abs=1e-12)
+
+
+@given(SEEDS, st.integers(0, 6), st.floats(0.0, 5.0))
+@FAST
+def test_the_greedy_text_is_that_of_plain_decoding_with_an_autoregressive_drafter(
+    seed: int, size: int, noise: float
+) -> None:
+    """Its drafts come from its own chain; the draft step of a bias is not asked."""
+    target = ToyTarget.random(6, seed)
+    drafter = ToyAutoregressiveDrafter(target.table, noise, seed + 1)
+    trace = generate(target, drafter, [1, 2], 20, [0], steps=sized(size, draft=None))
+    assert trace.output == run(seed, PLAIN).output
+    assert all(len(this.drafted) == len(this.confidences) == size for this in trace.rounds)
+
+
+def test_an_autoregressive_drafter_that_knows_the_target_is_accepted_whole() -> None:
+    target = ToyTarget.random(8, seed=3)
+    for heat in (0.0, 0.9):
+        drafter, rng = ToyAutoregressiveDrafter(target.table, 0.0, 0), np.random.default_rng(0)
+        trace = generate(ToyTarget(target.table), drafter, [1, 2], 24, (), heat, rng, sized(5))
+        assert trace.totals["rejected"] == 0 and trace.totals["tau"] == 6.0
+
+
+@given(SEEDS, st.integers(1, 5))
+@FAST
+def test_a_chain_at_temperature_zero_is_the_draft_step(seed: int, size: int) -> None:
+    drafter = ToyDrafter(ToyTarget.random(6, seed).table, 0.5, seed)
+    base = drafter.block_logits(2, size)
+    tokens, q = drafter.chain(base, 2, size, 0.0, None)
+    assert tokens == Steps().draft(base, 2, drafter.bias)
+    for row, previous, got in zip(base, [2, *tokens], q):
+        assert got == pytest.approx(softmax(row + drafter.bias[previous]))
+
+
+def test_a_chain_is_drawn_from_the_rows_that_it_returns() -> None:
+    """Exact: the law of the tokens is the product of the rows, and a token without a bias adds nothing."""
+    base = np.random.default_rng(1).normal(size=(2, 3))
+    bias = {0: np.array([0.5, -np.inf, 0.0]), 2: np.array([1.0, 0.0, -1.0])}
+    rows: dict[tuple[int, ...], Any] = {}
+
+    def chain(rng: Any) -> tuple[int, ...]:
+        tokens, q = sample_chain(base, 1, bias, 0.5, rng)
+        rows[tuple(tokens)] = q
+        return tuple(tokens)
+
+    for (a, b), chance in exact_law(chain).items():
+        q = rows[a, b]
+        assert q[0] == pytest.approx(softmax(base[0] / 0.5))
+        assert q[1] == pytest.approx(softmax((base[1] + bias.get(a, 0.0)) / 0.5))
+        assert chance == pytest.approx(q[0, a] * q[1, b])
+    assert (0, 1) not in rows
+
+
+class Fixed:
+    """Hands out one number, as a generator would."""
+
+    def __init__(self, number: float) -> None:
+        self.random = lambda: number
+
+
+@pytest.mark.parametrize("weights", [[0.0, 0.5, 0.0, 0.5, 0.0], [0.1] * 10 + [0.0], [0.0, 1e-300, 0.0], [0.0, 3.0]])
+def test_a_token_without_weight_is_never_drawn(weights: list[float]) -> None:
+    """Not even by the numbers at the very ends, where rounding decides."""
+    for number in (0.0, 0.5, np.nextafter(0.5, 0.0), np.nextafter(1.0, 0.0), 1.0):
+        assert weights[draw(np.array(weights), Fixed(float(number)))] > 0.0
+
+
+def test_draws_have_the_law_of_their_weights_and_distinct_ones_are_normalised_again() -> None:
+    weights = np.array([0.5, 0.0, 0.3, 0.2])
+    assert exact_law(lambda rng: draw(3.0 * weights, rng)) == pytest.approx({0: 0.5, 2: 0.3, 3: 0.2})
+    pairs = exact_law(lambda rng: tuple(draw_distinct(weights, 2, rng)))
+    assert pairs == pytest.approx({
+        (a, b): weights[a] * weights[b] / (1.0 - weights[a]) for a in (0, 2, 3) for b in (0, 2, 3) if a != b
+    })  # fmt: skip
+    assert len(draw_distinct(weights, 4, np.random.default_rng(0))) == 3
+
+
+def test_logits_in_single_precision_become_rows_in_double() -> None:
+    logits = np.random.default_rng(0).normal(size=(3, 1000)).astype(np.float32)
+    drawn = sample_chain(logits, 0, {0: logits[1]}, 0.7, np.random.default_rng(0))[1]
+    for rows in (softmax(logits), drawn):
+        assert rows.dtype == np.float64 and np.abs(rows.sum(axis=1) - 1.0).max() < 1e-12
+
+
+def test_the_clock_of_a_round_has_its_four_parts() -> None:
+    for steps in (sized(3), PLAIN):
+        for this in run(0, steps).rounds:
+            assert list(this.seconds) == ["draft", "head", "verify", "commit"]
+            assert all(seconds >= 0.0 for seconds in this.seconds.values())
 
 
 def test_a_gate_that_looks_at_the_drafted_token_changes_the_law() -> None:
