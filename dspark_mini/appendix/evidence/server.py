@@ -1,0 +1,197 @@
+"""A server in miniature: R requests decode together, each round one block draft and one ragged verification.
+
+A request that ends makes place for the next prompt. Reading prompts is not part of the clock, everything else is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dspark_mini.appendix.blocks import spread
+from dspark_mini.appendix.drafters import BlockDrafter
+from dspark_mini.appendix.evidence.batched import RaggedCache, Rows, block_hidden, ragged_forward, write_context
+from dspark_mini.appendix.model import Target
+from dspark_mini.layers import SLOTS
+
+Trim = Callable[[NDArray[np.float64]], list[int]]  # from confidences (R, γ) to R verify lengths
+
+
+@dataclass(frozen=True)
+class Drafts:
+    """The blocks of a round."""
+
+    tokens: Tensor  # (R, γ)
+    q: Tensor  # (R, γ, V) the rows that they were drawn from
+    confidences: Tensor  # (R, γ)
+
+
+@dataclass
+class Served:
+    """What a server did in its rounds."""
+
+    tokens: int = 0
+    rounds: int = 0
+    verified: int = 0  # drafts
+    seconds: dict[str, float] = field(default_factory=lambda: {"draft": 0.0, "trim": 0.0, "verify": 0.0})
+
+    @property
+    def tokens_per_second(self) -> float:
+        """The throughput of all requests together."""
+        return self.tokens / sum(self.seconds.values())
+
+
+class Server:
+    """Requests that are decoded together at temperature 1.
+
+    Args:
+        model, drafter: a target and a DSpark drafter with a Markov head.
+        prompts: an endless supply.
+        requests: R.
+        end: the token that ends a text.
+        cap: the most new tokens of a text.
+        seed: of all draws.
+        slots: tokens that a text, its prompt and a block may have together.
+    """
+
+    def __init__(
+        self,
+        model: Target,
+        drafter: BlockDrafter,
+        prompts: Iterator[list[int]],
+        requests: int,
+        end: int,
+        cap: int,
+        seed: int = 0,
+        slots: int = SLOTS,
+    ) -> None:
+        if drafter.head is None or drafter.head.joint is not None:
+            raise ValueError("drafter has no Markov head; the server drafts with a DSpark of that kind.")
+        self.model, self.drafter, self.prompts, self.end, self.cap = model, drafter, prompts, end, cap
+        self.head, self.gamma = drafter.head, drafter.shape.block_size
+        self.cache = RaggedCache(model.shape, model.shape.layers, requests, slots)
+        self.draft_cache = RaggedCache(model.shape, drafter.shape.layers, requests, slots)
+        self.rows = torch.zeros(requests, dtype=torch.long)  # of each text, without the anchor
+        self.left = torch.zeros(requests, dtype=torch.long)  # tokens up to the cap
+        self.anchors = torch.zeros(requests, dtype=torch.long)
+        self.outputs: list[list[int]] = [[] for _ in range(requests)]  # of the texts that are being written
+        self.random = torch.Generator().manual_seed(seed)
+        self.admit(torch.ones(requests, dtype=torch.bool))
+
+    def admit(self, free: Tensor) -> None:
+        """Read new prompts into the free places (R,)."""
+        if not free.any():
+            return
+        texts = [next(self.prompts) if empty else [] for empty in free.tolist()]
+        lengths = torch.tensor([max(len(text) - 1, 0) for text in texts])
+        self.rows[free] = 0
+        tokens = torch.tensor([token for text in texts for token in text[:-1]], dtype=torch.long)
+        rows = Rows.behind(self.rows, lengths)
+        if len(tokens):
+            _, features = ragged_forward(self.model, self.cache, tokens, rows)
+            write_context(self.drafter, self.draft_cache, features, rows)
+        self.rows += lengths
+        self.anchors[free] = torch.tensor([text[-1] for text in texts if text])
+        self.left[free] = self.cap
+        for request in free.nonzero()[:, 0].tolist():
+            self.outputs[request] = []
+
+    def serve(self, trim: Trim | None, tokens: int, rounds: int = 1) -> Served:
+        """Decode until so many tokens and rounds are done; without trim token by token, and nothing is drafted."""
+        done = Served()
+        while done.tokens < tokens or done.rounds < rounds:
+            start = time.perf_counter()
+            drafts = None if trim is None else self.draft()
+            drafted = time.perf_counter()
+            lengths = (
+                [0] * len(self.rows) if trim is None or drafts is None else trim(drafts.confidences.double().numpy())
+            )
+            trimmed = time.perf_counter()
+            emitted, ended = self.verify(drafts, torch.tensor(lengths))
+            for part, span in (("draft", drafted - start), ("trim", trimmed - drafted)):
+                done.seconds[part] += span
+            done.seconds["verify"] += time.perf_counter() - trimmed
+            done.tokens += emitted
+            done.rounds += 1
+            done.verified += sum(lengths)
+            self.admit(ended)
+        return done
+
+    @torch.inference_mode()
+    def draft(self) -> Drafts:
+        """Draft a block for every request: one forward, then the Markov head token by token."""
+        hidden = block_hidden(self.drafter, self.model, self.draft_cache, self.anchors, self.rows)  # (R, γ, d)
+        base, ids = self.drafter.base_logits(hidden, self.model), self.drafter.shape.draft_vocabulary
+        tokens, rows = [self.anchors], []
+        for k in range(self.gamma):
+            logits = base[:, k] + self.head.next(self.head.previous(tokens[-1]))  # (R, V)
+            rows.append((logits if ids is None else spread(logits, ids, self.model.shape.vocabulary)).softmax(-1))
+            tokens.append(self.draw(rows[-1]))
+        previous = torch.stack(tokens[:-1], dim=1)  # (R, γ)
+        confidences = self.head.confidence_logits(hidden, previous).sigmoid()
+        return Drafts(torch.stack(tokens[1:], dim=1), torch.stack(rows, dim=1), confidences)
+
+    @torch.inference_mode()
+    def verify(self, drafts: Drafts | None, lengths: Tensor) -> tuple[int, Tensor]:
+        """Verify the first lengths (R,) drafts of each request in one forward, and commit what was accepted.
+
+        Returns:
+            How many tokens came out, and which requests are at their end (R,).
+        """
+        rows = Rows.behind(self.rows, 1 + lengths)
+        block = self.anchors[:, None] if drafts is None else torch.cat((self.anchors[:, None], drafts.tokens), dim=1)
+        logits, features = ragged_forward(self.model, self.cache, block[rows.owner, rows.offset], rows)
+        p, first = logits.softmax(-1), (1 + lengths).cumsum(0) - 1 - lengths  # (B, V); (R,) the anchors' rows
+        accepted = self.judge(drafts, p, first, lengths)
+        last = self.draw(self.final_rows(drafts, p, first, accepted, lengths))  # (R,)
+        kept = rows.offset <= accepted[rows.owner]
+        write_context(self.drafter, self.draft_cache, features[kept], rows.chosen(kept))
+        return self.commit(block, accepted, last)
+
+    def judge(self, drafts: Drafts | None, p: Tensor, first: Tensor, lengths: Tensor) -> Tensor:
+        """Accept each draft with probability min(1, p/q), up to the first refusal. (R,)"""
+        longest = int(lengths.max())
+        if drafts is None or longest == 0:
+            return torch.zeros_like(lengths)
+        tokens, places = drafts.tokens[:, :longest, None], torch.arange(longest)
+        rows = (first[:, None] + places).clamp(max=len(p) - 1)  # (R, n); what lies beyond a length is masked below
+        chance = p[rows].gather(2, tokens) / drafts.q[:, :longest].gather(2, tokens)  # (R, n, 1)
+        coins = torch.rand(rows.shape, generator=self.random)
+        good = (coins < chance[..., 0]) & (places < lengths[:, None])
+        return good.long().cumprod(dim=1).sum(dim=1)
+
+    def final_rows(self, drafts: Drafts | None, p: Tensor, first: Tensor, accepted: Tensor, lengths: Tensor) -> Tensor:
+        """Return what each request's last token is drawn from: the residual, or p where nothing was refused. (R, V)"""
+        rows = p[first + accepted]
+        if drafts is None:
+            return rows
+        place = accepted.clamp(max=self.gamma - 1)
+        excess = (rows - drafts.q[torch.arange(len(rows)), place]).clamp(min=0.0)
+        refused = (accepted < lengths) & (excess.sum(-1) > 0.0)
+        return torch.where(refused[:, None], excess, rows)
+
+    def draw(self, weights: Tensor) -> Tensor:
+        """Draw a token from each row of weights: the first of races at those speeds. (R,)"""
+        waits = torch.empty_like(weights).exponential_(generator=self.random)
+        return (weights / waits).argmax(dim=-1)
+
+    def commit(self, block: Tensor, accepted: Tensor, last: Tensor) -> tuple[int, Tensor]:
+        """Move every request on, and count what belongs to the texts."""
+        count, ended = 0, torch.zeros(len(last), dtype=torch.bool)
+        for request, (tokens, kept, new) in enumerate(zip(block.tolist(), accepted.tolist(), last.tolist())):
+            emitted = [*tokens[1 : 1 + kept], new][: int(self.left[request])]
+            if self.end in emitted:
+                emitted = emitted[: emitted.index(self.end) + 1]
+            count += len(emitted)
+            self.outputs[request] += emitted
+            self.left[request] -= len(emitted)
+            ended[request] = emitted[-1] == self.end or self.left[request] == 0
+        self.rows += accepted + 1
+        self.anchors.copy_(last)
+        return count, ended
