@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from dspark_mini.viz.calibration import reliability_diagram
+from dspark_mini.viz.estimates import Estimates, Stroke, curve, row_of_axes, with_legend
 from dspark_mini.viz.style import (
     BLUE,
     FAINT,
@@ -21,21 +22,19 @@ from dspark_mini.viz.style import (
     SMALL,
     STROKES,
     Picture,
-    head,
-    picture,
-    plot_axes,
     svg,
     write,
 )
-
-Estimates = Sequence[Mapping[str, Any] | None]
-Stroke = tuple[str, str, str]  # colour, line, marker
 
 DOMAINS = ("math", "code", "chat")
 DRAFTERS: dict[str, Stroke] = dict(zip(("dflash", "dspark", "autoregressive", "dspark-rnn"), STROKES))
 DRAFTERS["dspark without its head"] = (ORANGE, ":", "X")
 PAPER = {"EAGLE-3": "autoregressive", "DFlash": "dflash", "DSpark": "dspark"}
-WAYS: dict[str, Stroke] = {f"fixed {length}": (BLUE, "--", f"${length}$") for length in (1, 3, 5, 7)} | {
+WAYS: dict[str, Stroke] = {
+    "fixed 1": (BLUE, "--", "v"),
+    "fixed 3": (BLUE, "--", "x"),
+    "fixed 5": (BLUE, "--", "P"),
+    "fixed 7": (BLUE, "--", "s"),
     "scheduled": (ORANGE, "-", "o"),
     "lagged budget": (GREEN, "-.", "^"),
     "plain": (PURPLE, ":", "D"),
@@ -59,65 +58,12 @@ def draw(name: str, entry: Mapping[str, Any], path: str | os.PathLike[str]) -> b
     return figure is not None
 
 
-def curve(ax: Axes, x: Sequence[float], estimates: Estimates, stroke: Stroke, label: str, line: bool = True) -> None:
-    """Draw estimates with their intervals; one that is missing, or unknown, leaves a gap."""
-    mean, low, high = (
-        np.array([np.nan if one is None or one.get(key) is None else one[key] for one in estimates], dtype=np.float64)
-        for key in ("mean", "low", "high")
-    )
-    reach = np.nan_to_num(np.stack((mean - low, high - mean)).clip(min=0.0))  # (2, n) no interval: no bar
-    color, dashes, marker = stroke
-    ax.errorbar(
-        x,
-        mean,
-        reach,
-        label=label,
-        color=color,
-        linestyle=dashes if line else "none",
-        marker=marker,
-        markersize=7 if marker.startswith("$") else 6,
-        linewidth=1.8,
-        elinewidth=1.2,
-        capsize=2.5,
-        zorder=3,
-    )
-
-
-def _axes(count: int, titles: Sequence[str], x_name: str, share_y: bool = True, width: float = 3.0) -> list[Axes]:
-    """Add a row of axes with a title each."""
-    figure = picture(width * count, 3.3)
-    row = plot_axes(figure, count, share_y)
-    for ax, title in zip(row, titles):
-        ax.grid(True, axis="y", color=INK, alpha=0.25, linewidth=0.6)
-        ax.set_xlabel(x_name, color=INK, fontsize=NORMAL)
-        head(ax, title, pad=8)
-    return row
-
-
-def _legend(row: Sequence[Axes]) -> Picture:
-    """Explain all lines once, below the picture."""
-    handles = {label: handle for ax in row for handle, label in zip(*ax.get_legend_handles_labels())}
-    figure = row[0].figure
-    assert isinstance(figure, Picture)
-    figure.legend(
-        handles=list(handles.values()),
-        labels=list(handles),
-        loc="outside lower center",
-        ncols=len(handles),
-        frameon=False,
-        labelcolor=INK,
-        fontsize=SMALL,
-        handlelength=3.0,
-    )
-    return figure
-
-
 def table_1(entry: Mapping[str, Any]) -> Picture | None:
     """Draw τ by domain and drafter: here, and in the paper."""
     rows = {name: row for name, row in entry["ours"]["tau"].items() if any(row.values())}
     if not rows:
         return None
-    here, paper = row = _axes(2, ["here", "in the paper, Qwen3-4B"], "", share_y=False, width=4.2)
+    here, paper = row = row_of_axes(2, ["here", "in the paper, Qwen3-4B"], "", width=4.2)
     for place, (name, values) in enumerate(rows.items()):
         estimates = [values[domain] and values[domain]["over_seeds"] for domain in DOMAINS]
         _beside(here, place, len(rows), estimates, name)
@@ -126,9 +72,9 @@ def table_1(entry: Mapping[str, Any]) -> Picture | None:
         _beside(paper, place, len(PAPER), [{"mean": value} for value in sets], name)
     for ax in row:
         ax.set_xticks(range(3), DOMAINS)
-        ax.set_ylim(bottom=1.0)  # a round brings at least one token
+    here.set_ylim(bottom=1.0)  # a round brings at least one token
     here.set_ylabel("tokens a round, τ", color=INK, fontsize=NORMAL)
-    return _legend(row)
+    return with_legend(row)
 
 
 def _beside(ax: Axes, place: int, count: int, estimates: Estimates, name: str) -> None:
@@ -142,7 +88,7 @@ def figure_2(entry: Mapping[str, Any]) -> Picture | None:
     rows = {name: row for name, row in entry["ours"]["conditional_acceptance"].items() if row}
     if not rows:
         return None
-    axes = _axes(3, DOMAINS, "position in the block")
+    axes = row_of_axes(3, DOMAINS, "position in the block")
     for ax, domain in zip(axes, DOMAINS):
         for name, row in rows.items():
             positions = range(1, len(row[domain]) + 1)
@@ -150,7 +96,7 @@ def figure_2(entry: Mapping[str, Any]) -> Picture | None:
             ax.set_xticks(positions)
         ax.set_ylim(0.0, 1.03)
     axes[0].set_ylabel("accepted, given that all before it were", color=INK, fontsize=NORMAL)
-    return _legend(axes)
+    return with_legend(axes)
 
 
 def figure_3(entry: Mapping[str, Any]) -> Picture | None:
@@ -159,15 +105,15 @@ def figure_3(entry: Mapping[str, Any]) -> Picture | None:
     if not any(rows.values()):
         return None
     depths = sorted({int(name.rsplit("-", 1)[1]) for name in rows})
-    axes = _axes(3, DOMAINS, "layers of the drafter")
+    axes = row_of_axes(3, DOMAINS, "layers of the drafter")
     for ax, domain in zip(axes, DOMAINS):
         for kind in ("dflash", "dspark"):
             found = [rows[f"{kind}-{depth}"] for depth in depths]
             curve(ax, depths, [one and one[domain] for one in found], DRAFTERS[kind], kind)
         ax.set_xticks(depths)
-        ax.set_ylim(bottom=1.0)
+    axes[0].set_ylim(bottom=1.0)
     axes[0].set_ylabel("tokens a round, τ", color=INK, fontsize=NORMAL)
-    return _legend(axes)
+    return with_legend(axes)
 
 
 def figure_4(entry: Mapping[str, Any]) -> Picture | None:
@@ -176,7 +122,7 @@ def figure_4(entry: Mapping[str, Any]) -> Picture | None:
     if not any(one for row in ours["tau"].values() for one in row):
         return None
     lengths = ours["block_length"]
-    axes = _axes(4, [*DOMAINS, "the head's share"], "length of the block, γ", share_y=False, width=2.6)
+    axes = row_of_axes(4, [*DOMAINS, "the head's share"], "length of the block, γ", share_y=False, width=2.6)
     for ax, domain in zip(axes, DOMAINS):
         for name, row in ours["tau"].items():
             kind = name.rsplit("-", 1)[0]
@@ -192,7 +138,7 @@ def figure_4(entry: Mapping[str, Any]) -> Picture | None:
     axes[3].set_ylim(bottom=0.0)
     for ax in axes:
         ax.set_xticks(lengths)
-    return _legend(axes)
+    return with_legend(axes)
 
 
 def figure_5(entry: Mapping[str, Any]) -> Picture | None:
@@ -200,7 +146,7 @@ def figure_5(entry: Mapping[str, Any]) -> Picture | None:
     rows, thresholds = entry["ours"]["by_domain"], entry["ours"]["threshold"]
     if not rows:
         return None
-    axes = _axes(4, ["acceptance rate", *DOMAINS], "threshold", share_y=False, width=2.6)
+    axes = row_of_axes(4, ["acceptance rate", *DOMAINS], "threshold", share_y=False, width=2.6)
     for domain, stroke in zip(DOMAINS, STROKES):
         curve(axes[0], thresholds, [one["acceptance_rate"] for one in rows[domain]], stroke, domain)
     for ax, domain in zip(axes[1:], DOMAINS):
@@ -208,17 +154,20 @@ def figure_5(entry: Mapping[str, Any]) -> Picture | None:
             curve(ax, thresholds, [one[name] for one in rows[domain]], stroke, f"{name} drafts a round")
         ax.set_ylim(0.0, 7.0)
     axes[0].set_ylim(0.0, 1.03)
-    return _legend(axes)
+    return with_legend(axes)
 
 
 def figure_6(entry: Mapping[str, Any]) -> Picture | None:
     """Draw reliability diagrams before and after sequential temperature scaling, with and without a shift."""
     ours, samples, errors = entry["ours"], {}, {}
-    for name, title in (("greedy, a shift", "greedy"), ("temperature 1, no shift", "T = 1")):
-        for when, label in (("before", "raw"), ("after", "STS")) if ours[name] else ():
+    for name, when, label in (
+        ("greedy, a shift", "before", "greedy, raw"),
+        ("greedy, a shift", "after", "greedy, STS"),
+        ("temperature 1, no shift", "before", "T = 1, raw"),
+    ):
+        if ours[name]:
             measured = ours[name][when]["all"]
-            samples[f"{title}, {label}"] = _samples(**measured["bins"])
-            errors[f"{title}, {label}"] = measured["ece"]["mean"]
+            samples[label], errors[label] = _samples(**measured["bins"]), measured["ece"]["mean"]
     return reliability_diagram(samples, errors) if samples else None
 
 
@@ -235,7 +184,7 @@ def figure_7_8(entry: Mapping[str, Any]) -> Picture | None:
     rows = entry["ours"]["concurrency"]
     requests = [row["requests"] for row in rows]
     titles = ["tokens a second", "… as a part of the scheduler's", "drafts verified a request"]
-    axes = _axes(3, titles, "requests at a time", share_y=False, width=3.4)
+    axes = row_of_axes(3, titles, "requests at a time", share_y=False, width=3.4)
     for name, stroke in WAYS.items():
         speeds = [row["ways"][name]["tokens_per_second"] for row in rows]
         parts = [one["mean"] / row["ways"]["scheduled"]["tokens_per_second"]["mean"] for one, row in zip(speeds, rows)]
@@ -247,7 +196,7 @@ def figure_7_8(entry: Mapping[str, Any]) -> Picture | None:
         ax.set_xticks(requests, [str(count) for count in requests])
         ax.minorticks_off()
         ax.set_ylim(bottom=0.0)
-    return _legend(axes)
+    return with_legend(axes)
 
 
 PICTURES: dict[str, Callable[[Mapping[str, Any]], Picture | None]] = {

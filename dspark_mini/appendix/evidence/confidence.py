@@ -27,6 +27,7 @@ SHIFT = (
     "rows, and verification is greedy, so that a draft survives only if it is the target's best token. Temperatures "
     "are fitted on every second prompt and tested on the others; rounds in which a text ends are left out."
 )
+PREDICTED = "Prefix survival is predicted, and compared with whether the prefix was accepted, all positions together."
 KEPT = (
     "Rounds were recorded with whole blocks verified; a threshold cuts them afterwards, so that all thresholds see the "
     "same blocks."
@@ -56,7 +57,7 @@ def cut(run: Recording, threshold: float) -> dict[str, Estimate]:
 
 def figure_6(recorder: Recorder) -> dict[str, Any]:
     """Measure how far confidences can be believed, before and after STS, under a shift and without one."""
-    ours: dict[str, Any] = {"shift": SHIFT}
+    ours: dict[str, Any] = {"shift": SHIFT, "predicted": PREDICTED}
     for name, temperature in (("greedy, a shift", 0.0), ("temperature 1, no shift", 1.0)):
         runs = recorder.by_domain("dspark", temperature=temperature)
         ours[name] = runs and reliability(runs)

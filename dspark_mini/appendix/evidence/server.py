@@ -21,6 +21,7 @@ from dspark_mini.appendix.model import Target
 from dspark_mini.layers import SLOTS
 
 Trim = Callable[[NDArray[np.float64]], list[int]]  # from confidences (R, γ) to R verify lengths
+PARTS = ("draft", "head", "trim", "verify")
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Served:
     tokens: int = 0
     rounds: int = 0
     verified: int = 0  # drafts
-    seconds: dict[str, float] = field(default_factory=lambda: {"draft": 0.0, "trim": 0.0, "verify": 0.0})
+    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
 
     @property
     def tokens_per_second(self) -> float:
@@ -106,27 +107,27 @@ class Server:
         """Decode until so many tokens and rounds are done; without trim token by token, and nothing is drafted."""
         done = Served()
         while done.tokens < tokens or done.rounds < rounds:
-            start = time.perf_counter()
-            drafts = None if trim is None else self.draft()
-            drafted = time.perf_counter()
-            lengths = (
-                [0] * len(self.rows) if trim is None or drafts is None else trim(drafts.confidences.double().numpy())
-            )
-            trimmed = time.perf_counter()
+            drafts, lengths, marks = None, [0] * len(self.rows), [time.perf_counter()] * 4
+            if trim is not None:
+                hidden, marks[1] = self.block(), time.perf_counter()
+                drafts, marks[2] = self.chain(hidden), time.perf_counter()
+                lengths, marks[3] = trim(drafts.confidences.double().numpy()), time.perf_counter()
             emitted, ended = self.verify(drafts, torch.tensor(lengths))
-            for part, span in (("draft", drafted - start), ("trim", trimmed - drafted)):
-                done.seconds[part] += span
-            done.seconds["verify"] += time.perf_counter() - trimmed
+            for part, begin, end in zip(PARTS, marks, [*marks[1:], time.perf_counter()]):
+                done.seconds[part] += end - begin
             done.tokens += emitted
             done.rounds += 1
             done.verified += sum(lengths)
             self.admit(ended)
         return done
 
+    def block(self) -> Tensor:
+        """Draft a block for every request in one forward. (R, γ, d)"""
+        return block_hidden(self.drafter, self.model, self.draft_cache, self.anchors, self.rows)
+
     @torch.inference_mode()
-    def draft(self) -> Drafts:
-        """Draft a block for every request: one forward, then the Markov head token by token."""
-        hidden = block_hidden(self.drafter, self.model, self.draft_cache, self.anchors, self.rows)  # (R, γ, d)
+    def chain(self, hidden: Tensor) -> Drafts:
+        """Let the Markov head choose the tokens of every block, one after the other."""
         base, ids = self.drafter.base_logits(hidden, self.model), self.drafter.shape.draft_vocabulary
         tokens, rows = [self.anchors], []
         for k in range(self.gamma):

@@ -51,7 +51,7 @@ def measure_costs(server: Server, seed: int = 0) -> Costs:
         np.random.default_rng(seed),
         sorted({requests + round(requests * most * part / 8) for part in range(9)}),
     )
-    draft = _median([server.draft] * REPEATS)
+    draft = _median([lambda: server.chain(server.block())] * REPEATS)
     forwards = []
     for batch in batches:
         lengths = [spread_unevenly(batch - requests, requests, most, rng) for _ in range(REPEATS)]
