@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from dspark_mini.appendix import commands as appendix_commands
 from dspark_mini.tables import plain_table
 from dspark_mini.workspace import UserError, copy_lessons, count_hint, find_lesson, lesson_names, reset_lesson
 
@@ -22,6 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Build DFlash and DSpark speculative decoding, lesson by lesson.",
 )
+app.add_typer(appendix_commands.app, name="appendix")
 out = Console(highlight=False)
 Folder = Annotated[Path, typer.Option("--folder", help="Your folder with the lessons.")]
 WORK = Path("work")

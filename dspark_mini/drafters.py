@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dspark_mini.drafts import Logits, Probabilities, choose, sample_chain
-from dspark_mini.heads import LowRankHead
+from dspark_mini.draft_heads import DraftHead
+from dspark_mini.drafts import Logits, Probabilities, choose
 from dspark_mini.inputs import token_in, whole_number
 from dspark_mini.layers import Floats, Layer, Rotary, SlotCache, rms_norm
 from dspark_mini.shapes import DrafterShape, TargetShape, from_json
@@ -93,19 +92,14 @@ class BlockDrafter(Drafter):
         masks = shape.block_size - (shape.layout == "dspark")
         self.masks = np.repeat(weights["mask"][None], masks, axis=0)
         self.hidden = np.zeros((0, target.shape.width), np.float32)  # h_1..h_γ of the last block
-        self.bias: Any = {}
-        self.joint: Floats | None = None
-        self.w1: Floats | None = None
-        if shape.head == "none":
-            return
-        self.w1 = weights["head.previous.weight"]  # (V, r)
-        if len(self.w1) != target.shape.vocabulary:
-            raise ValueError(f"W1 has {len(self.w1)} rows for a vocabulary of {target.shape.vocabulary}.")
-        self.w2 = self.spread(weights["head.next.weight"].T, missing=0.0).astype(np.float32)  # (r, V)
-        self.confidence = weights["head.confidence.weight"][0], float(weights["head.confidence.bias"][0])
-        self.bias = LowRankHead(self.w1, self.w2)
-        if shape.head == "rnn":
-            self.bias, self.joint = None, np.ascontiguousarray(weights["head.joint.weight"].T)  # (2r + d, 3r)
+        w2 = None
+        if shape.head != "none":
+            if weights["head.previous.weight"].shape != (target.shape.vocabulary, shape.rank):
+                found = weights["head.previous.weight"].shape
+                raise ValueError(f"W1 has shape {found}; this target needs {(target.shape.vocabulary, shape.rank)}.")
+            w2 = self.spread(weights["head.next.weight"].T, missing=0.0).astype(np.float32)  # (r, V)
+        self.draft_head = DraftHead(weights, shape.head, w2)
+        self.bias = self.draft_head.bias
 
     def write_context(self, slots: slice, tokens: Sequence[int]) -> None:
         """Write the keys and values of the tokens' features, layer by layer (KV injection)."""
@@ -137,37 +131,11 @@ class BlockDrafter(Drafter):
         self, base: Logits, anchor: int, size: int, temperature: float, rng: np.random.Generator | None
     ) -> tuple[list[int], Probabilities]:
         """Choose the tokens of a block one after the other: γ tokens, and the rows q (γ, V) they were drawn from."""
-        if self.joint is None:
-            return sample_chain(base, anchor, self.bias, temperature, rng)
-        assert self.w1 is not None
-        state, tokens, rows = np.zeros(self.w1.shape[1], np.float32), [], np.empty_like(base)
-        for k, logits in enumerate(base):
-            previous = tokens[-1] if tokens else anchor
-            z = np.concatenate((state, self.w1[previous], self.hidden[k])) @ self.joint
-            gate, candidate, output = np.split(z, 3)
-            keep = 1.0 / (1.0 + np.exp(-gate))
-            state = keep * state + (1.0 - keep) * np.tanh(candidate)
-            token, rows[k] = choose(logits + np.tanh(output) @ self.w2, temperature, rng)
-            tokens.append(token)
-        return tokens, rows
+        return self.draft_head.chain(base, self.hidden, anchor, temperature, rng)
 
     def confidences(self, anchor: int, tokens: Sequence[int], q: Probabilities) -> list[float]:
-        """Return the chance of each draft to survive, given that those before it do. (γ,)
-
-        The confidence head sees h_k and the token in front of position k. DFlash has none: the best probability
-        of the row takes its place.
-        """
-        if self.w1 is None:
-            best: list[float] = q.max(axis=1).tolist()
-            return best
-        return (1.0 / (1.0 + np.exp(-self.confidence_logits(anchor, tokens)))).tolist()  # type: ignore[no-any-return]
-
-    def confidence_logits(self, anchor: int, tokens: Sequence[int]) -> NDArray[np.float64]:
-        """Return the logits of the confidence head, for the last block. (γ,)"""
-        assert self.w1 is not None
-        weight, offset = self.confidence
-        seen = np.concatenate((self.hidden[: len(tokens)], self.w1[[anchor, *tokens][:-1]]), axis=1)  # (γ, d + r)
-        return (seen @ weight).astype(np.float64) + offset
+        """Return the chance of each draft to survive, given that those before it do. (γ,)"""
+        return self.draft_head.confidences(self.hidden, anchor, tokens, q)
 
 
 class AutoregressiveDrafter(Drafter):

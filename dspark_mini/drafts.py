@@ -54,7 +54,7 @@ def draw_distinct(weights: Probabilities, count: int, rng: Any) -> list[int]:
         Tokens in the order of their draws.
     """
     rest, drawn = weights.copy(), list[int]()
-    while len(drawn) < count and rest.any():
+    for _ in range(min(count, int(np.count_nonzero(rest)))):
         drawn.append(draw(rest, rng))
         rest[drawn[-1]] = 0.0
     return drawn
@@ -64,16 +64,6 @@ def corrected(row: Logits, previous: int, bias: Any) -> Logits:
     """Add to a row of base logits the bias of the token in front of it, if that has one. (V,)"""
     extra = bias.get(previous)
     return row if extra is None else row + extra
-
-
-def choose(scores: Logits, temperature: float, rng: np.random.Generator | None) -> tuple[int, Probabilities]:
-    """Draw a token from a row of logits, or take the best at temperature 0.
-
-    Returns:
-        The token, and the row (V,) it was drawn from; at temperature 0 the row at temperature 1.
-    """
-    row = softmax(scores / (temperature or 1.0))
-    return (draw(row, rng) if temperature else int(scores.argmax())), row
 
 
 def sample_chain(
@@ -93,13 +83,12 @@ def sample_chain(
 
     Source: DSpark (arXiv 2607.05147): semi-autoregressive generation.
     """
-    tokens, rows = list[int](), list[Probabilities]()
-    for row in base:  # (V,)
-        scores = corrected(row, tokens[-1] if tokens else anchor, bias)
-        token, q = choose(scores, temperature, rng)
-        tokens.append(token)
-        rows.append(q)
-    return tokens, np.array(rows)
+    tokens, weights = list[int](), np.empty(base.shape)  # (γ, V)
+    for k, row in enumerate(base):  # (V,)
+        scores = corrected(row, tokens[-1] if tokens else anchor, bias).astype(np.float64)
+        weights[k] = np.exp((scores - scores.max()) / (temperature or 1.0))
+        tokens.append(draw(weights[k], rng) if temperature else int(scores.argmax()))
+    return tokens, weights / weights.sum(axis=1, keepdims=True)
 
 
 def sample_tree(
@@ -123,17 +112,15 @@ def sample_tree(
 
     Source: drawing without replacement: arXiv 2402.14160; the bias: DSpark (arXiv 2607.05147).
     """
-    tokens, parents, q = list[int](), list[int](), dict[int, Probabilities]()
+    tokens, parents, q = list[int](), list[int](), list[Probabilities]()  # q: by levels
     level = range(-1, 0)  # the nodes of one depth, at first the root
     for row, width in zip(base, whole_numbers("widths", widths, low=1)):
-        first = len(tokens)
-        for node in level:
-            q[node] = softmax(corrected(row, anchor if node < 0 else tokens[node], bias) / temperature)
-            children = draw_distinct(q[node], width, rng)
+        scores = [corrected(row, anchor if node < 0 else tokens[node], bias) for node in level]
+        q.append(softmax(np.array(scores) / temperature))  # (nodes of the level, V)
+        for node, behind in zip(level, q[-1]):
+            children = draw_distinct(behind, width, rng)
             tokens += children
             parents += [node] * len(children)
-        level = range(first, len(tokens))
-    rows = np.full((len(tokens) + 1, base.shape[1]), 1.0 / base.shape[1])
-    for node, behind in q.items():
-        rows[node + 1] = behind
-    return tokens, parents, rows
+        level = range(level.stop, len(tokens))
+    q.append(np.full((len(level), base.shape[1]), 1.0 / base.shape[1]))
+    return tokens, parents, np.concatenate(q)

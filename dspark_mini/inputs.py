@@ -568,8 +568,10 @@ def _as_real(value: Any) -> NDArray[Any] | None:
     return array if array.dtype.kind in "fiub" else None
 
 
-def _entries(values: Any) -> Sequence[Any]:
-    """Return the entries of a sequence, or none for anything else."""
+def _entries(values: Any) -> Sequence[Any] | NDArray[Any]:
+    """Return the entries of a sequence, or none for anything else; an array is not copied into a list."""
+    if isinstance(values, np.ndarray) and values.ndim > 0:
+        return values
     return list(values) if np.iterable(values) and not isinstance(values, (str, bytes, Mapping)) else []
 
 

@@ -51,7 +51,7 @@ class Target(Protocol):
         """Return the next-token logits behind each token, and add a row a token to the cache.
 
         Args:
-            tokens: n tokens, one behind the other; with `parents` the anchor and then the nodes of a tree.
+            tokens: n tokens, perhaps none, one behind the other; with `parents` the anchor and then a tree's nodes.
             parents: for each node an earlier one, or −1 for a child of the anchor. A node sees the context, its
                 ancestors and itself, and its position is one behind its parent's.
 
@@ -85,6 +85,8 @@ class Drafter(Protocol):
         self, base: Logits, anchor: int, size: int, temperature: float, rng: np.random.Generator | None
     ) -> tuple[list[int], Probabilities]:
         """Draw `size` tokens one after the other, at temperature 0 the best ones, from what block_logits returned.
+
+        What it writes into its cache on the way is gone again when it returns.
 
         Returns:
             The tokens, and the very rows that they were drawn from, (γ, V); at temperature 0 those at temperature 1.

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from dspark_mini.appendix.model import Layer, Target, rotary_angles
+from dspark_mini.appendix.model import Layer, Target, rotary_turns
 from dspark_mini.shapes import DrafterShape, TargetShape
 
 
@@ -86,9 +86,9 @@ class Drafter(nn.Module):
         out: Tensor = self.fuse_norm(self.fuse(features))
         return out
 
-    def angles(self, positions: Tensor) -> Tensor:
-        """Return the rotary angles of positions. (…, n, d_h / 2)"""
-        return rotary_angles(positions, self.target.head_width, self.target.rope_theta)
+    def turns(self, positions: Tensor) -> Tensor:
+        """Return cosine and sine of the positions. (2, …, n, d_h / 2)"""
+        return rotary_turns(positions, self.target.head_width, self.target.rope_theta)
 
     def base_logits(self, hidden: Tensor, model: Target) -> Tensor:
         """Return U over the tokens that can be drafted, by the target's own head. (…, V)"""
@@ -123,12 +123,12 @@ class BlockDrafter(Drafter):
             context: of each layer, the keys and values of the features, see context_rows.
             mask: (…, n, T + n) who sees whom: features before the own anchor, and the own block. Without it, all.
         """
-        angles, x = self.angles(positions), block
+        turns, x = self.turns(positions), block
         for layer, (old_keys, old_values) in zip(self.layers, context):
             normed = layer.attention_norm(x)
-            keys, values = layer.attention.keys_values(normed, angles)
+            keys, values = layer.attention.keys_values(normed, turns)
             keys, values = torch.cat((old_keys, keys), dim=2), torch.cat((old_values, values), dim=2)
-            queries = layer.attention.queries(normed, angles)
+            queries = layer.attention.queries(normed, turns)
             x = layer.finish(x, layer.attention.attend(queries, keys, values, mask))
         out: Tensor = self.norm(x)
         if self.shape.layout == "dflash":  # the anchor's row predicts nothing
@@ -138,8 +138,8 @@ class BlockDrafter(Drafter):
 
     def context_rows(self, features: Tensor, positions: Tensor) -> list[tuple[Tensor, Tensor]]:
         """Compute the keys and values that features add to every layer. (B, H_kv, n, d_h) each"""
-        fused, angles = self.context(features), self.angles(positions)
-        return [layer.attention.keys_values(fused, angles) for layer in self.layers]
+        fused, turns = self.context(features), self.turns(positions)
+        return [layer.attention.keys_values(fused, turns) for layer in self.layers]
 
 
 class AutoregressiveDrafter(Drafter):
@@ -161,9 +161,9 @@ class AutoregressiveDrafter(Drafter):
 
     def row(self, x: Tensor, positions: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """Compute queries, and the keys and values, of inputs."""
-        layer, angles = self.layers[0], self.angles(positions)
+        layer, turns = self.layers[0], self.turns(positions)
         normed = layer.attention_norm(x)
-        return layer.attention.queries(normed, angles), layer.attention.keys_values(normed, angles)
+        return layer.attention.queries(normed, turns), layer.attention.keys_values(normed, turns)
 
 
 def make_drafter(shape: DrafterShape, target: TargetShape) -> BlockDrafter | AutoregressiveDrafter:

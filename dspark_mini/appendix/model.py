@@ -26,13 +26,13 @@ class Attention(nn.Module):
         self.value = nn.Linear(width, kv_heads * head_width, bias=False)
         self.out = nn.Linear(heads * head_width, width, bias=False)
 
-    def queries(self, x: Tensor, angles: Tensor) -> Tensor:
+    def queries(self, x: Tensor, turns: Tensor) -> Tensor:
         """Rotated queries. (B, H, n, d_h)"""
-        return rotate(self._split(self.query(x), self.heads), angles)
+        return rotate(self._split(self.query(x), self.heads), turns)
 
-    def keys_values(self, x: Tensor, angles: Tensor) -> tuple[Tensor, Tensor]:
+    def keys_values(self, x: Tensor, turns: Tensor) -> tuple[Tensor, Tensor]:
         """Rotated keys, and values. (B, H_kv, n, d_h) each"""
-        return rotate(self._split(self.key(x), self.kv_heads), angles), self._split(self.value(x), self.kv_heads)
+        return rotate(self._split(self.key(x), self.kv_heads), turns), self._split(self.value(x), self.kv_heads)
 
     def attend(
         self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool = False
@@ -79,17 +79,16 @@ class Layer(nn.Module):
         return x + self.feed_forward(self.feed_forward_norm(x))
 
 
-def rotary_angles(positions: Tensor, head_width: int, theta: float) -> Tensor:
-    """Return the angle of each position and pair of coordinates, in radians. (…, n, d_h / 2)"""
+def rotary_turns(positions: Tensor, head_width: int, theta: float) -> Tensor:
+    """Return cosine and sine of each position's angles, one a pair of coordinates. (2, …, n, d_h / 2)"""
     steps = torch.arange(0, head_width, 2, device=positions.device, dtype=torch.float32)
-    return positions[..., None].float() * theta ** (-steps / head_width)
+    angles = positions[..., None].float() * theta ** (-steps / head_width)
+    return torch.stack((angles.cos(), angles.sin()))
 
 
-def rotate(x: Tensor, angles: Tensor) -> Tensor:
-    """Rotate the first half of the coordinates against the second half (RoPE). (B, heads, n, d_h)"""
-    if angles.dim() == 3:  # a row of positions for each of the batch
-        angles = angles[:, None]
-    cos, sin = angles.cos(), angles.sin()
+def rotate(x: Tensor, turns: Tensor) -> Tensor:
+    """Rotate the first half of the coordinates against the second (RoPE). (B, heads, n, d_h)"""
+    cos, sin = turns if turns.dim() == 3 else turns[:, :, None]  # a row of positions for all, or for each of the batch
     first, second = x.chunk(2, dim=-1)
     return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
 
@@ -117,11 +116,7 @@ class KVCache:
         self.rows += count
         return self.places[self.rows - count : self.rows]
 
-    def visible(self, count: int) -> Tensor:
-        """Let each of the last tokens see the rows up to its own. (n, slots)"""
-        return self.places <= self.places[self.rows - count : self.rows, None]
-
-    def write(self, layer: int, slots: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    def write(self, layer: int, slots: Tensor | None, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Write the new rows, and return all slots. (B, H_kv, slots, d_h) each"""
         self.keys[layer].index_copy_(2, slots, keys)
         self.values[layer].index_copy_(2, slots, values)
@@ -157,6 +152,7 @@ class Target(nn.Module):
         self,
         tokens: Tensor,
         cache: KVCache | None = None,
+        slots: Tensor | None = None,
         positions: Tensor | None = None,
         mask: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
@@ -164,7 +160,8 @@ class Target(nn.Module):
 
         Args:
             tokens: (B, n).
-            cache: the rows of earlier tokens; those of the new ones are written behind them.
+            cache: the rows of earlier tokens; those of the new ones are written into its slots.
+            slots: (n,) which ones; without it the next.
             positions: (n,) or (B, n) places in the text; without it they follow the cache's rows.
             mask: (…, n, slots) which slots of the cache a token sees; without it all rows up to its own.
 
@@ -172,20 +169,21 @@ class Target(nn.Module):
             (B, n, V) logits; (B, n, m · d) hidden states behind the chosen layers, side by side.
         """
         count = tokens.shape[1]
-        slots = None if cache is None else cache.take(count)
+        if cache is not None and slots is None:
+            slots = cache.take(count)
         if positions is None:
             positions = torch.arange(count, device=tokens.device) if slots is None else slots
-        if mask is None and cache is not None:
-            mask = cache.visible(count)
-        angles = rotary_angles(positions, self.shape.head_width, self.shape.rope_theta)  # (…, n, d_h / 2)
+        if cache is not None and mask is None:
+            mask = cache.places <= positions[:, None]  # (n, slots)
+        turns = rotary_turns(positions, self.shape.head_width, self.shape.rope_theta)
         x = self.embedding(tokens)  # (B, n, d)
         chosen = []
         for index, layer in enumerate(self.layers):
             normed = layer.attention_norm(x)
-            keys, values = layer.attention.keys_values(normed, angles)
+            keys, values = layer.attention.keys_values(normed, turns)
             if cache is not None:
                 keys, values = cache.write(index, slots, keys, values)
-            queries = layer.attention.queries(normed, angles)
+            queries = layer.attention.queries(normed, turns)
             x = layer.finish(x, layer.attention.attend(queries, keys, values, mask, causal=cache is None))
             if index in self.shape.feature_layers:
                 chosen.append(x)

@@ -27,18 +27,18 @@ def corpus_rows(tokenizer: Tokenizer, seed: int) -> Iterator[list[int]]:
 
 
 @torch.inference_mode()
-def written_rows(target: Target, tokenizer: Tokenizer, rows: int, seed: int, batch: int = 250) -> Tensor:
-    """Let the target write rows at temperature 1, each from the tag of a domain. (rows, ROW)"""
+def written_rows(target: Target, tokenizer: Tokenizer, rows: int, length: int, seed: int, batch: int = 500) -> Tensor:
+    """Let the target write rows at temperature 1, each from the tag of a domain. (rows, length)"""
     device = next(target.parameters()).device
     generator = torch.Generator(device=device).manual_seed(seed)
     tags = torch.tensor([tokenizer.encode([f"<{domain}>"])[0] for domain in DOMAINS], device=device)
     shape, written = target.shape, []
     for start in range(0, rows, batch):
         count = min(batch, rows - start)
-        cache = KVCache(shape.layers, count, shape.kv_heads, ROW, shape.head_width, device)
+        cache = KVCache(shape.layers, count, shape.kv_heads, length, shape.head_width, device)
         tokens = tags[torch.arange(start, start + count, device=device) % len(tags), None]  # (B, 1)
         text = [tokens]
-        for _ in range(ROW - 1):
+        for _ in range(length - 1):
             logits, _ = target(tokens, cache)
             tokens = torch.multinomial(logits[:, -1].softmax(-1), 1, generator=generator)
             text.append(tokens)
