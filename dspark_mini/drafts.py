@@ -66,6 +66,16 @@ def corrected(row: Logits, previous: int, bias: Any) -> Logits:
     return row if extra is None else row + extra
 
 
+def choose(scores: Logits, temperature: float, rng: np.random.Generator | None) -> tuple[int, Probabilities]:
+    """Draw a token from a row of logits, or take the best at temperature 0.
+
+    Returns:
+        The token, and the row (V,) it was drawn from; at temperature 0 the row at temperature 1.
+    """
+    row = softmax(scores / (temperature or 1.0))
+    return (draw(row, rng) if temperature else int(scores.argmax())), row
+
+
 def sample_chain(
     base: Logits, anchor: int, bias: Any, temperature: float, rng: np.random.Generator | None
 ) -> tuple[list[int], Probabilities]:
