@@ -1,6 +1,6 @@
 """The paper's evidence at this scale: each experiment on the small models, and its picture, beside the paper's shape.
 
-reproduce(Settings(weights), folder) writes folder/evidence.json and one picture an experiment.
+reproduce(folder, Settings(weights)) writes folder/evidence.json and one picture an experiment.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ RUN: dict[str, Callable[[Recorder], dict[str, Any]]] = {
 }
 
 
-def reproduce(settings: Settings, folder: Path, progress: Progress = silent) -> dict[str, Any]:
+def reproduce(folder: Path, settings: Settings, progress: Progress = silent) -> dict[str, Any]:
     """Run the experiments whose results are not there yet, and write results and pictures into a folder.
 
     Args:
-        settings: which experiments, on how many prompts, with which weights.
         folder: gets evidence.json, one svg an experiment, and the recordings that experiments share.
+        settings: which experiments, on how many prompts, with which weights.
         progress: is told what runs.
 
     Returns:

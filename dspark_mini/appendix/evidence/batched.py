@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from dspark_mini.appendix.drafters import BlockDrafter
-from dspark_mini.appendix.model import Layer, Target, rotary_angles
+from dspark_mini.appendix.model import Layer, Target, rotary_turns
 from dspark_mini.shapes import TargetShape
 
 
@@ -66,14 +66,14 @@ def ragged_forward(model: Target, cache: RaggedCache, tokens: Tensor, rows: Rows
     """
     shape, slots = model.shape, int(rows.positions.max()) + 1
     mask = _visible(rows, len(cache.keys[0]), slots)
-    angles = rotary_angles(rows.positions[None], shape.head_width, shape.rope_theta)  # (1, B, d_h / 2)
+    turns = rotary_turns(rows.positions[None], shape.head_width, shape.rope_theta)
     x = model.embedding(tokens)[None]  # (1, B, d)
     chosen = []
     for index, layer in enumerate(model.layers):
         assert isinstance(layer, Layer)
         normed = layer.attention_norm(x)
-        cache.write(index, rows, *layer.attention.keys_values(normed, angles))
-        queries = layer.attention.queries(normed, angles)  # (1, H, B, d_h)
+        cache.write(index, rows, *layer.attention.keys_values(normed, turns))
+        queries = layer.attention.queries(normed, turns)  # (1, H, B, d_h)
         mixed = _attend(queries, cache.keys[index, :, :, :slots], cache.values[index, :, :, :slots], rows, mask)
         x = layer.finish(x, layer.attention.out(mixed))
         if index in shape.feature_layers:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dspark_mini.appendix.evidence.settings import Settings
 from dspark_mini.corpus import DOMAINS
+from dspark_mini.drafters import AutoregressiveDrafter, BlockDrafter
 from dspark_mini.engine import Steps, generate
 from dspark_mini.lm import SmallLM, load, prompts
 from dspark_mini.trace import Round, Trace
@@ -177,12 +178,19 @@ class Recorder:
             self.progress(f"{' '.join(marks[:-2])}, temperature {temperature:g}, γ = {block_size}")
             model = load(settings.weights, [drafter])
             if headless:
-                model.drafters[drafter].bias = {}
+                _take_head(model.drafters[drafter])
             texts = prompts(model.tokenizer, domain, settings.prompts)
             made = record(model, drafter, texts, temperature, block_size, settings.max_new_tokens)
             _keep(path, made)
         with np.load(path) as arrays:
             return Recording(**{name: arrays[name] for name in arrays.files})
+
+
+def _take_head(drafter: BlockDrafter | AutoregressiveDrafter) -> None:
+    """Leave the bias of a block drafter's Markov head out of its chains."""
+    if not isinstance(drafter, BlockDrafter) or drafter.draft_head.joint is not None:
+        raise ValueError("drafter has no Markov head that can be left out.")
+    drafter.bias = drafter.draft_head.bias = {}
 
 
 def _keep(path: Path, made: Recording) -> None:

@@ -39,7 +39,7 @@ class Settings:
     only: tuple[str, ...] = EXPERIMENTS
     max_new_tokens: int = 128  # of a text
     concurrency: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)  # R, requests at a time
-    served_tokens: int = 4000  # at least so many are served for each R and each way
+    served_tokens: int = 2000  # at least so many are served for each R and each way
 
     def __post_init__(self) -> None:
         for name in ("prompts", "max_new_tokens", "served_tokens"):

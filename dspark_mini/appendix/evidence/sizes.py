@@ -11,7 +11,7 @@ from dspark_mini.appendix.evidence.acceptance import gain, tau_estimate
 from dspark_mini.appendix.evidence.recording import PARTS, Recorder, Recording, each
 from dspark_mini.appendix.evidence.settings import NEEDS
 
-LENGTHS = (4, 7, 10, 13, 16)
+LENGTHS = (4, 8, 12, 16)
 
 FIGURE_3 = {"shape": "A DSpark of 2 layers beats a DFlash of 5."}
 FIGURE_4: dict[str, Any] = {

@@ -23,7 +23,7 @@ from dspark_mini.viz.evidence import PICTURES  # noqa: E402
 from dspark_mini.words import Tokenizer, collect_words  # noqa: E402
 
 
-def made_up(rate: float, gamma: int = 7, prompts: int = 40, rounds: int = 25, sharp: float = 1.0) -> Recording:
+def made_up(rate: float, gamma: int = 7, prompts: int = 30, rounds: int = 20, sharp: float = 1.0) -> Recording:
     """Rounds in which every draft is accepted at about that rate, which its confidence tells (not so if sharp ≠ 1)."""
     rng, size = np.random.default_rng(0), prompts * rounds
     chances = rng.beta(6 * rate, 6 * (1 - rate), (size, gamma))
@@ -119,7 +119,7 @@ def test_table_1_compares_drafters_of_the_same_seed_and_leaves_missing_ones_out(
 def test_figure_2_finds_the_rate_of_every_position() -> None:
     rows = acceptance.figure_2(MadeUp({"dspark": 0.8}))["ours"]["conditional_acceptance"]
     assert rows["dflash"] is None
-    assert all(abs(one["mean"] - 0.8) < 0.06 and one["low"] < one["mean"] for one in rows["dspark"]["math"])
+    assert all(abs(one["mean"] - 0.8) < 0.09 and one["low"] < one["mean"] for one in rows["dspark"]["math"])
 
 
 def test_the_share_of_the_head_is_what_it_takes_beyond_drawing() -> None:
@@ -165,13 +165,18 @@ def test_the_lagged_budget_looks_at_confidences_of_two_rounds_ago() -> None:
 
 def test_what_holds_names_the_best_lengths() -> None:
     def row(speeds: dict[str, float]) -> dict[str, Any]:
-        return {"ways": {name: {"tokens_per_second": {"mean": speed}} for name, speed in speeds.items()}}
+        return {
+            "ways": {
+                name: {"tokens_per_second": {"mean": speed, "passes": [speed] * 2}} for name, speed in speeds.items()
+            }
+        }
 
     few = {"fixed 1": 1.0, "fixed 3": 2.0, "fixed 5": 3.0, "fixed 7": 4.0, "scheduled": 4.0}
     many = {"fixed 1": 3.0, "fixed 3": 5.0, "fixed 5": 3.0, "fixed 7": 4.0, "scheduled": 6.0}
     found = serving.what_holds([row(few), row(many)])
     assert found["best fixed length"] == ["fixed 7", "fixed 3"] and found["no fixed length is best everywhere"]
-    assert found["scheduled over the better of fixed 1 and fixed 7"] == [1.0, 1.5]
+    ratios = found["scheduled over the better of fixed 1 and fixed 7"]
+    assert [one["mean"] for one in ratios] == [1.0, 1.5] and ratios[0]["n"] == 2
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +195,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_everything_runs_once_and_what_is_missing_is_said(weights: Path, tmp_path: Path) -> None:
     settings = Settings(weights, prompts=2, max_new_tokens=8, concurrency=(2,), served_tokens=30)
     told: list[str] = []
-    results = reproduce(settings, tmp_path, lambda what, done, of: told.append(what))
+    results = reproduce(tmp_path, settings, lambda what, done, of: told.append(what))
     assert list(results) == list(EXPERIMENTS) == list(json.loads((tmp_path / "evidence.json").read_text()))
     assert any("dflash" in sentence for sentence in results["table_1"]["missing"])
     assert results["figure_3"]["ours"]["tau"]["dspark-2"] is None and results["figure_5"]["missing"] == []
@@ -203,21 +208,36 @@ def test_everything_runs_once_and_what_is_missing_is_said(weights: Path, tmp_pat
     }
     (tmp_path / "recordings").rename(tmp_path / "elsewhere")
     told.clear()
-    again = reproduce(settings, tmp_path, lambda what, done, of: told.append(what))
+    again = reproduce(tmp_path, settings, lambda what, done, of: told.append(what))
     assert again == results and told == [*EXPERIMENTS, "done"]  # nothing was recorded or served anew
+
+
+def test_without_its_head_a_drafter_draws_from_other_rows(weights: Path, tmp_path: Path) -> None:
+    recorder = Recorder(Settings(weights, prompts=1, max_new_tokens=4), tmp_path, print)
+    with_head, without = (recorder.recording("dspark", "chat", headless=headless) for headless in (False, True))
+    assert np.abs(with_head.chances[0] - without.chances[0]).min() > 0.0  # the same prompt, the same anchor
+
+
+def test_a_recording_holds_what_the_target_says_of_every_draft(weights: Path, tmp_path: Path) -> None:
+    recorder = Recorder(Settings(weights, prompts=2, max_new_tokens=12), tmp_path, print)
+    greedy = recorder.recording("dspark", "math", temperature=0.0, block_size=5)
+    assert greedy.block_size == 5 and greedy.chances.shape == greedy.confidences.shape
+    assert np.array_equal(greedy.chances.cumprod(axis=1).sum(axis=1), greedy.accepted)
+    drawn = recorder.recording("dspark", "math")
+    assert np.all((drawn.chances > 0) & (drawn.chances <= 1)) and drawn.by_prompt(drawn.emitted).max() <= 12
 
 
 def test_other_settings_or_weights_mean_another_run(weights: Path, tmp_path: Path) -> None:
     settings = Settings(weights, prompts=2, max_new_tokens=4, only=("figure_5",))
-    first = reproduce(settings, tmp_path)["figure_5"]["settings"]
+    first = reproduce(tmp_path, settings)["figure_5"]["settings"]
     more = Settings(weights, prompts=3, max_new_tokens=4, only=("figure_5",))
-    found = reproduce(more, tmp_path)["figure_5"]
+    found = reproduce(tmp_path, more)["figure_5"]
     assert found["settings"] != first and found["ours"]["by_domain"]["math"][0]["accepted"]["n"] == 3
 
 
 def test_without_a_target_there_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="There is no target"):
-        reproduce(Settings(tmp_path), tmp_path)
+        reproduce(tmp_path, Settings(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -232,7 +252,7 @@ def test_bad_settings_are_refused(wrong: dict[str, Any], message: str) -> None:
 def test_a_results_file_that_is_none_is_refused(weights: Path, tmp_path: Path) -> None:
     (tmp_path / "evidence.json").write_text("not json")
     with pytest.raises(ValueError, match="is no JSON"):
-        reproduce(Settings(weights, only=("figure_5",)), tmp_path)
+        reproduce(tmp_path, Settings(weights, only=("figure_5",)))
 
 
 def test_pictures_show_intervals_and_leave_gaps() -> None:

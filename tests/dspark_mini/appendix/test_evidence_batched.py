@@ -66,7 +66,7 @@ def test_blocks_drafted_together_are_those_drafted_alone(layout: str) -> None:
 def test_the_server_writes_by_the_targets_law(ids: tuple[int, ...] | None) -> None:
     """The first two tokens of many equal requests, by whatever mixture of accepted, refused and bonus tokens."""
     model, drafter = models(draft_vocabulary=ids)
-    server = Server(model, drafter, repeat([1, 2, 3]), 20_000, end=-1, cap=100, slots=16)
+    server = Server(model, drafter, repeat([1, 2, 3]), 8_000, end=-1, cap=100, slots=16)
     server.serve(lambda confidences: (np.arange(len(confidences)) % 4).tolist(), tokens=1, rounds=2)
     first = model(torch.tensor([[1, 2, 3]]))[0][0, -1].softmax(-1)
     texts = torch.tensor([[1, 2, 3, token] for token in range(5)])
