@@ -1,4 +1,4 @@
-"""The command line: `dspark-mini learn`, `check`, `hint`, `reset`, `grade`, `bundle`, `build`."""
+"""The command line: `dspark-mini learn`, `check`, `hint`, `reset`, `race`, `grade`, `bundle`, `build`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from dspark_mini.appendix import commands as appendix_commands
+from dspark_mini.corpus import DOMAINS
 from dspark_mini.tables import plain_table
 from dspark_mini.workspace import UserError, copy_lessons, count_hint, find_lesson, lesson_names, reset_lesson
 
@@ -105,6 +106,36 @@ def reset(lesson: Annotated[str, typer.Argument(help="02, or a lesson's name.")]
     name = find_lesson(lesson)
     kept = reset_lesson(name, folder)
     out.print(f"{folder / name}.ipynb is a fresh copy." + (f" Your old one is {kept}." if kept else ""), soft_wrap=True)
+
+
+@app.command()
+def race(
+    domain: Annotated[list[str] | None, typer.Option(help="math, code or chat; may be repeated; all of them.")] = None,
+    prompts: Annotated[int, typer.Option(min=1, help="Prompts a domain.")] = 4,
+    prompt: Annotated[str | None, typer.Option(help="Words of your own to continue, in place of a domain's.")] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="autoregressive, dflash, dspark or dspark-rnn, against plain; may be repeated."),
+    ] = None,
+    temperature: Annotated[float, typer.Option(min=0.0, help="0 is greedy.")] = 1.0,
+    tokens: Annotated[int, typer.Option(min=1, max=256, help="Most tokens of a text.")] = 160,
+    seed: Annotated[int, typer.Option(min=0, help="Of prompts and draws.")] = 0,
+    backend: Annotated[str, typer.Option(help="numpy or torch.")] = "numpy",
+    device: Annotated[str, typer.Option(help="cpu; with torch also cuda or mps.")] = "cpu",
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write all figures to this file.")] = None,
+    picture_file: Annotated[Path | None, typer.Option("--picture", help="Draw them: a .png or .svg file.")] = None,
+) -> None:
+    """Race plain decoding against the drafters on the small language model."""
+    from dspark_mini.backends import plain_words, restart_on_one_thread
+
+    restart_on_one_thread()
+    from dspark_mini.race import RACERS, Rules
+    from dspark_mini.race_view import Wishes, hold_race
+
+    with plain_words(device):
+        rules = Rules(tuple(method or RACERS), temperature, tokens, seed)
+        wishes = Wishes(rules, tuple(domain or DOMAINS), prompts, prompt, backend, device, json_file, picture_file)
+    hold_race(wishes, out)
 
 
 @app.command()

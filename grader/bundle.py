@@ -11,8 +11,8 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from dspark_mini.files import whole
 from grader.build import REGION
-from grader.files import whole
 from grader.process import ROOT
 
 HIDDEN_REGION = re.compile(r"^ *### BEGIN HIDDEN TESTS\n.*?^ *### END HIDDEN TESTS\n", re.M | re.S)

@@ -19,13 +19,13 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from dspark_mini.files import whole
 from dspark_mini.tables import plain_table
 from dspark_mini.workspace import UserError
 from grader.batch import Interrupted, grade_batch, jobs_of
 from grader.checks import TASKS
 from grader.cluster import NoCluster, cluster_pool
 from grader.collect import BadRequest, find_submissions
-from grader.files import whole
 from grader.journal import Journal, JournalInUse, Results
 from grader.outputs import Outputs, refuse_impossible, write_outputs
 from grader.pools import Pool, local_pool

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from dspark_mini.files import whole
 from grader.checks import TASKS
-from grader.files import whole
 from grader.findings import as_number
 
 Result = dict[str, Any]  # one object of the list that `dspark-mini grade --json` writes

@@ -10,6 +10,7 @@ from dspark_mini.viz.heads import bias_tables, block_layouts, block_shares
 from dspark_mini.viz.lines import lines
 from dspark_mini.viz.mask import mask_picture, verification_picture
 from dspark_mini.viz.overview import readme_picture
+from dspark_mini.viz.race import race_picture
 from dspark_mini.viz.rounds import cache_rows, draft_fates, round_rows
 from dspark_mini.viz.schedule import verify_schedule
 from dspark_mini.viz.thresholds import speed_by_length, survival_bars, threshold_sweep
@@ -33,6 +34,7 @@ __all__ = [
     "lines",
     "mask_picture",
     "overlap_picture",
+    "race_picture",
     "readme_picture",
     "reliability_diagram",
     "round_rows",

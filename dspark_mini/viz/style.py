@@ -43,13 +43,18 @@ def plot_axes(figure: Picture, columns: int = 1, share_y: bool = True) -> list[A
     """Add a row of axes, usually of one y axis, in the kit's greys, with only the left and lower lines drawn."""
     row: list[Axes] = list(figure.subplots(1, columns, sharey=share_y, squeeze=False)[0])
     for ax in row:
-        ax.set_facecolor("none")
-        ax.grid(False)
-        ax.tick_params(colors=INK, labelsize=SMALL, length=0, pad=5)
-        for side, spine in ax.spines.items():
-            spine.set_color(INK)
-            spine.set_visible(side in ("left", "bottom"))
+        plain_axes(ax)
     return row
+
+
+def plain_axes(ax: Axes) -> None:
+    """Give axes the kit's greys, and take away all lines but the left and the lower one."""
+    ax.set_facecolor("none")
+    ax.grid(False)
+    ax.tick_params(colors=INK, labelsize=SMALL, length=0, pad=5)
+    for side, spine in ax.spines.items():
+        spine.set_color(INK)
+        spine.set_visible(side in ("left", "bottom"))
 
 
 def canvas(figure: Figure, left: float, right: float, bottom: float, top: float) -> Axes:

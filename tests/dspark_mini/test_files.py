@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.files import whole
+from dspark_mini.files import whole
 
 
 def test_a_file_is_there_once_it_is_written_to_its_end(tmp_path: Path) -> None:
