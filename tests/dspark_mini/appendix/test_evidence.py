@@ -136,9 +136,9 @@ def test_a_threshold_raises_the_acceptance_rate_and_costs_accepted_tokens() -> N
 
 def test_temperatures_mend_an_overconfident_head_and_leave_an_honest_one() -> None:
     bold = confidence.figure_6(MadeUp({"dspark": 0.8}, sharp=3.0))["ours"]["greedy, a shift"]
-    assert bold["before"]["all"]["ece"]["mean"] > 0.05 > 2 * bold["after"]["all"]["ece"]["mean"]
+    assert bold["before"]["all"]["ece"]["mean"] > 3 * bold["after"]["all"]["ece"]["mean"]
     honest = confidence.figure_6(MadeUp({"dspark": 0.8}))["ours"]["temperature 1, no shift"]
-    assert honest["before"]["all"]["ece"]["mean"] < 0.02
+    assert honest["before"]["all"]["ece"]["mean"] < 0.04
     assert 0.6 < honest["before"]["all"]["auc"]["low"] < honest["before"]["all"]["auc"]["high"] < 1.0
     bins = honest["before"]["all"]["bins"]
     assert sum(bins["samples"]) == honest["before"]["all"]["samples"] >= sum(bins["happened"])
