@@ -17,6 +17,7 @@ from dspark_mini.appendix.evidence.settings import Settings
 from dspark_mini.corpus import DOMAINS
 from dspark_mini.drafters import AutoregressiveDrafter, BlockDrafter
 from dspark_mini.engine import Steps, generate
+from dspark_mini.files import whole
 from dspark_mini.lm import SmallLM, load, prompts
 from dspark_mini.trace import Round, Trace
 from dspark_mini.verification import verify_greedy, verify_sampling
@@ -195,6 +196,5 @@ def _take_head(drafter: BlockDrafter | AutoregressiveDrafter) -> None:
 
 def _keep(path: Path, made: Recording) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part.npz")
-    np.savez_compressed(part, **{one.name: getattr(made, one.name) for one in fields(made)})
-    part.replace(path)
+    with whole(path) as part, part.open("wb") as file:
+        np.savez_compressed(file, **{one.name: getattr(made, one.name) for one in fields(made)})

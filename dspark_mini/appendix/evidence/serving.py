@@ -6,7 +6,6 @@ per second, which the scheduler needs, is measured beforehand.
 
 from __future__ import annotations
 
-import platform
 from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import cycle
@@ -23,6 +22,7 @@ from dspark_mini.appendix.evidence.speeds import measure_costs
 from dspark_mini.appendix.evidence.statistics import Estimate, over_passes
 from dspark_mini.appendix.model import Target
 from dspark_mini.appendix.training import load_drafter, load_target
+from dspark_mini.backends import hardware
 from dspark_mini.corpus import DOMAINS
 from dspark_mini.lm import prompts
 from dspark_mini.scheduling import allocate_budget, lagged_budget, schedule_prefixes
@@ -61,7 +61,7 @@ def figure_7_8(recorder: Recorder) -> dict[str, Any]:
             rows.append(serve_all_ways(make, count, settings.served_tokens // PASSES))
     finally:
         torch.set_num_threads(threads)
-    ours = {"how": HOW, "processor": processor(), "concurrency": rows, "holds": what_holds(rows)}
+    ours = {"how": HOW, "hardware": hardware("torch", "cpu", model), "concurrency": rows, "holds": what_holds(rows)}
     return {"paper": FIGURE_7_8, "ours": ours}
 
 
@@ -159,13 +159,3 @@ def _over(row: dict[str, Any], other: str) -> Estimate:
     """Estimate how many times as fast as another way the scheduler is."""
     ours, theirs = (row["ways"][name]["tokens_per_second"]["passes"] for name in ("scheduled", other))
     return over_passes([one / two for one, two in zip(ours, theirs)])
-
-
-def processor() -> str:
-    """Return the name of the processor, as far as the system tells it."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-    except OSError:
-        names = []
-    return names[0] if names else platform.processor() or platform.machine()

@@ -10,6 +10,7 @@ import numpy as np
 from dspark_mini.appendix.evidence.acceptance import gain, tau_estimate
 from dspark_mini.appendix.evidence.recording import PARTS, Recorder, Recording, each
 from dspark_mini.appendix.evidence.settings import NEEDS
+from dspark_mini.backends import hardware
 
 LENGTHS = (4, 8, 12, 16)
 
@@ -44,6 +45,7 @@ def figure_4(recorder: Recorder) -> dict[str, Any]:
         "gain": gains,
         "round": parts,
         "share_of_the_head": _added(parts),
+        "hardware": hardware("numpy", "cpu", None),
     }
     return {"paper": FIGURE_4, "ours": ours}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dspark_mini.appendix.evidence.settings import Settings
+from dspark_mini.files import whole
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -31,9 +32,8 @@ def read(path: Path) -> dict[str, Any]:
 def write(path: Path, results: Mapping[str, Any]) -> None:
     """Write all results, whole or not at all; what is no number becomes null."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(plain(results), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    part.replace(path)
+    with whole(path) as part:
+        part.write_text(json.dumps(plain(results), indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def plain(value: Any) -> Any:

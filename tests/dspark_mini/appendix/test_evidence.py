@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -208,8 +209,9 @@ def test_everything_runs_once_and_what_is_missing_is_said(weights: Path, tmp_pat
     }
     (tmp_path / "recordings").rename(tmp_path / "elsewhere")
     told.clear()
-    again = reproduce(tmp_path, settings, lambda what, done, of: told.append(what))
-    assert again == results and told == [*EXPERIMENTS, "done"]  # nothing was recorded or served anew
+    some = replace(settings, only=("figure_5", "figure_7_8"))
+    again = reproduce(tmp_path, some, lambda what, done, of: told.append(what))
+    assert again == results and told == [*some.only, "done"]  # nothing was recorded or served anew
 
 
 def test_without_its_head_a_drafter_draws_from_other_rows(weights: Path, tmp_path: Path) -> None:
