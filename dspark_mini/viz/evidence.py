@@ -9,36 +9,17 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from dspark_mini.corpus import DOMAINS
 from dspark_mini.viz.calibration import reliability_diagram
 from dspark_mini.viz.estimates import Estimates, Stroke, curve, row_of_axes, with_legend
-from dspark_mini.viz.style import (
-    BLUE,
-    FAINT,
-    GREEN,
-    INK,
-    NORMAL,
-    ORANGE,
-    PURPLE,
-    SMALL,
-    STROKES,
-    Picture,
-    svg,
-    write,
-)
+from dspark_mini.viz.style import FAINT, INK, NORMAL, SMALL, STROKES, Picture, svg, write
 
-DOMAINS = ("math", "code", "chat")
 DRAFTERS: dict[str, Stroke] = dict(zip(("dflash", "dspark", "autoregressive", "dspark-rnn"), STROKES))
-DRAFTERS["dspark without its head"] = (ORANGE, ":", "X")
+DRAFTERS["dspark without its head"] = (STROKES[1][0], ":", "X")
 PAPER = {"EAGLE-3": "autoregressive", "DFlash": "dflash", "DSpark": "dspark"}
-WAYS: dict[str, Stroke] = {
-    "fixed 1": (BLUE, "--", "v"),
-    "fixed 3": (BLUE, "--", "x"),
-    "fixed 5": (BLUE, "--", "P"),
-    "fixed 7": (BLUE, "--", "s"),
-    "scheduled": (ORANGE, "-", "o"),
-    "lagged budget": (GREEN, "-.", "^"),
-    "plain": (PURPLE, ":", "D"),
-}
+FATES: dict[str, Stroke] = {"accepted": (STROKES[2][0], "-", "P"), "rejected": (STROKES[3][0], "--", "x")}
+WAYS: dict[str, Stroke] = dict(zip(("scheduled", "lagged budget", "plain"), STROKES[1:]))
+WAYS = {f"fixed {n}": (STROKES[0][0], "--", marker) for n, marker in zip((1, 3, 5, 7), "vxPs")} | WAYS
 
 
 def draw(name: str, entry: Mapping[str, Any], path: str | os.PathLike[str]) -> bool:
@@ -150,7 +131,7 @@ def figure_5(entry: Mapping[str, Any]) -> Picture | None:
     for domain, stroke in zip(DOMAINS, STROKES):
         curve(axes[0], thresholds, [one["acceptance_rate"] for one in rows[domain]], stroke, domain)
     for ax, domain in zip(axes[1:], DOMAINS):
-        for name, stroke in (("accepted", (GREEN, "-", "P")), ("rejected", (PURPLE, "--", "x"))):
+        for name, stroke in FATES.items():
             curve(ax, thresholds, [one[name] for one in rows[domain]], stroke, f"{name} drafts a round")
         ax.set_ylim(0.0, 7.0)
     axes[0].set_ylim(0.0, 1.03)

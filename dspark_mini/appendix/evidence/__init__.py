@@ -18,7 +18,7 @@ from dspark_mini.appendix.evidence import store
 from dspark_mini.appendix.evidence.acceptance import figure_2, table_1
 from dspark_mini.appendix.evidence.confidence import figure_5, figure_6
 from dspark_mini.appendix.evidence.differs import DIFFERS
-from dspark_mini.appendix.evidence.recording import Recorder
+from dspark_mini.appendix.evidence.recorder import Recorder
 from dspark_mini.appendix.evidence.serving import figure_7_8
 from dspark_mini.appendix.evidence.settings import EXPERIMENTS, Progress, Settings, silent
 from dspark_mini.appendix.evidence.sizes import figure_3, figure_4

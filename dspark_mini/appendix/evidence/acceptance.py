@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dspark_mini.appendix.evidence.recording import Recorder, Recording, each
+from dspark_mini.appendix.evidence.recorder import Recorder
+from dspark_mini.appendix.evidence.recording import Recording, each
 from dspark_mini.appendix.evidence.settings import COMPARED, NEEDS, seeded
 from dspark_mini.appendix.evidence.statistics import BY_PROMPTS, Estimate, over_prompts, over_seeds, ratio
 from dspark_mini.corpus import DOMAINS

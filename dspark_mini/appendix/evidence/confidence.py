@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dspark_mini.appendix.evidence.recording import Recorder, Recording, each
+from dspark_mini.appendix.evidence.recorder import Recorder
+from dspark_mini.appendix.evidence.recording import Recording, each
 from dspark_mini.appendix.evidence.statistics import Estimate, area_under_curve, over_prompts, ratio
 from dspark_mini.calibration import fit_sequential_temperatures, prefix_survival
 from dspark_mini.confidence import choose_confident_prefix

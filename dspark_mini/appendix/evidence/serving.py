@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from dspark_mini.appendix.drafters import BlockDrafter
-from dspark_mini.appendix.evidence.recording import Recorder
+from dspark_mini.appendix.evidence.recorder import Recorder
 from dspark_mini.appendix.evidence.server import Served, Server, Trim
 from dspark_mini.appendix.evidence.speeds import measure_costs
 from dspark_mini.appendix.evidence.statistics import Estimate, over_passes

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from dspark_mini.appendix.evidence.acceptance import gain, tau_estimate
-from dspark_mini.appendix.evidence.recording import PARTS, Recorder, Recording, each
+from dspark_mini.appendix.evidence.recorder import Recorder
+from dspark_mini.appendix.evidence.recording import PARTS, Recording, each
 from dspark_mini.appendix.evidence.settings import NEEDS
 from dspark_mini.backends import hardware
 

@@ -14,7 +14,8 @@ torch = pytest.importorskip("torch")
 
 from dspark_mini.appendix.drafters import make_drafter  # noqa: E402
 from dspark_mini.appendix.evidence import EXPERIMENTS, Settings, acceptance, confidence, reproduce, serving, sizes  # noqa: E402
-from dspark_mini.appendix.evidence.recording import Recorder, Recording  # noqa: E402
+from dspark_mini.appendix.evidence.recorder import Recorder  # noqa: E402
+from dspark_mini.appendix.evidence.recording import Recording  # noqa: E402
 from dspark_mini.appendix.evidence.speeds import Costs, spread_unevenly  # noqa: E402
 from dspark_mini.appendix.evidence.statistics import area_under_curve, over_seeds, ratio  # noqa: E402
 from dspark_mini.appendix.model import Target  # noqa: E402
@@ -263,3 +264,28 @@ def test_pictures_show_intervals_and_leave_gaps() -> None:
     assert figure is not None and len(figure.axes) == 3
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["dflash", "dspark"]
     assert PICTURES["figure_2"](acceptance.figure_2(MadeUp({}))) is None
+
+
+def test_table_1_stands_beside_the_papers_means_over_three_sets() -> None:
+    figure = PICTURES["table_1"](acceptance.table_1(MadeUp({"dspark": 0.8, "dspark-s1": 0.8, "dflash": 0.6})))
+    assert figure is not None
+    here, paper = figure.axes
+    found = {bars.get_label(): bars.lines[0].get_ydata() for bars in paper.containers}
+    assert found["dspark"] == pytest.approx([5.57, 5.12, 3.49], abs=0.005)
+    assert [bars.get_label() for bars in here.containers] == ["dflash", "dspark"]
+
+
+def test_the_server_is_drawn_against_the_scheduler() -> None:
+    def way(speed: float) -> dict[str, Any]:
+        return {"tokens_per_second": {"mean": speed, "low": speed, "high": speed}, "verified_a_request": {"mean": 2.0}}
+
+    names = [*(f"fixed {length}" for length in serving.FIXED), "scheduled", "lagged budget", "plain"]
+    rows = [
+        {"requests": count, "ways": {name: way(count * (k + 1)) for k, name in enumerate(names)}} for count in (1, 4)
+    ]
+    figure = PICTURES["figure_7_8"]({"ours": {"concurrency": rows}})
+    assert figure is not None
+    parts = {bars.get_label(): bars.lines[0].get_ydata().tolist() for bars in figure.axes[1].containers}
+    assert parts["scheduled"] == [1.0, 1.0] and parts["fixed 1"] == [0.2, 0.2]
+    styles = {(bars.lines[0].get_marker(), bars.lines[0].get_linestyle()) for bars in figure.axes[0].containers}
+    assert len(styles) == len(names)
