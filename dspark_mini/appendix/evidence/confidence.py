@@ -31,7 +31,7 @@ SHIFT = (
 PREDICTED = "Prefix survival is predicted, and compared with whether the prefix was accepted, all positions together."
 KEPT = (
     "Rounds were recorded with whole blocks verified; a threshold cuts them afterwards, so that all thresholds see the "
-    "same blocks."
+    "same blocks; at least one draft of a block is verified."
 )
 
 

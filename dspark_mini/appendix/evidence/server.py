@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -17,11 +17,12 @@ from torch import Tensor
 from dspark_mini.appendix.blocks import spread
 from dspark_mini.appendix.drafters import BlockDrafter
 from dspark_mini.appendix.evidence.batched import RaggedCache, Rows, block_hidden, ragged_forward, write_context
+from dspark_mini.appendix.evidence.served import Served
 from dspark_mini.appendix.model import Target
 from dspark_mini.layers import SLOTS
+from dspark_mini.verification import cut_output
 
 Trim = Callable[[NDArray[np.float64]], list[int]]  # from confidences (R, γ) to R verify lengths
-PARTS = ("draft", "head", "trim", "verify")
 
 
 @dataclass(frozen=True)
@@ -31,21 +32,6 @@ class Drafts:
     tokens: Tensor  # (R, γ)
     q: Tensor  # (R, γ, V) the rows that they were drawn from
     confidences: Tensor  # (R, γ)
-
-
-@dataclass
-class Served:
-    """What a server did in its rounds."""
-
-    tokens: int = 0
-    rounds: int = 0
-    verified: int = 0  # drafts
-    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
-
-    @property
-    def tokens_per_second(self) -> float:
-        """The throughput of all requests together."""
-        return self.tokens / sum(self.seconds.values())
 
 
 class Server:
@@ -87,14 +73,12 @@ class Server:
 
     def admit(self, free: Tensor) -> None:
         """Read new prompts into the free places (R,)."""
-        if not free.any():
-            return
         texts = [next(self.prompts) if empty else [] for empty in free.tolist()]
         lengths = torch.tensor([max(len(text) - 1, 0) for text in texts])
         self.rows[free] = 0
         tokens = torch.tensor([token for text in texts for token in text[:-1]], dtype=torch.long)
         rows = Rows.behind(self.rows, lengths)
-        if len(tokens):
+        if len(tokens):  # a prompt of one token has nothing before its anchor
             _, features = ragged_forward(self.model, self.cache, tokens, rows)
             write_context(self.drafter, self.draft_cache, features, rows)
         self.rows += lengths
@@ -103,22 +87,27 @@ class Server:
         for request in free.nonzero()[:, 0].tolist():
             self.outputs[request] = []
 
-    def serve(self, trim: Trim | None, tokens: int, rounds: int = 1) -> Served:
-        """Decode until so many tokens and rounds are done; without trim token by token, and nothing is drafted."""
+    def serve(self, trim: Trim | None, tokens: int = 0, seconds: float = 0.0, rounds: int = 1) -> Served:
+        """Decode until so many tokens, seconds and rounds are done.
+
+        Args:
+            trim: chooses the verify lengths; without it nothing is drafted, and each round brings a token a request.
+            tokens, seconds, rounds: how long, at least.
+        """
         done = Served()
-        while done.tokens < tokens or done.rounds < rounds:
+        while done.tokens < tokens or done.rounds < rounds or sum(done.seconds.values()) < seconds:
             drafts, lengths, marks = None, [0] * len(self.rows), [time.perf_counter()] * 4
             if trim is not None:
                 hidden, marks[1] = self.block(), time.perf_counter()
                 drafts, marks[2] = self.chain(hidden), time.perf_counter()
                 lengths, marks[3] = trim(drafts.confidences.double().numpy()), time.perf_counter()
             emitted, ended = self.verify(drafts, torch.tensor(lengths))
-            for part, begin, end in zip(PARTS, marks, [*marks[1:], time.perf_counter()]):
-                done.seconds[part] += end - begin
+            done.clock([*marks, time.perf_counter()])
             done.tokens += emitted
             done.rounds += 1
             done.verified += sum(lengths)
-            self.admit(ended)
+            if ended.any():
+                self.admit(ended)
         return done
 
     def block(self) -> Tensor:
@@ -146,7 +135,7 @@ class Server:
             How many tokens came out, and which requests are at their end (R,).
         """
         rows = Rows.behind(self.rows, 1 + lengths)
-        block = self.anchors[:, None] if drafts is None else torch.cat((self.anchors[:, None], drafts.tokens), dim=1)
+        block = self.anchors[:, None] if drafts is None else torch.column_stack((self.anchors, drafts.tokens))
         logits, features = ragged_forward(self.model, self.cache, block[rows.owner, rows.offset], rows)
         p, first = logits.softmax(-1), (1 + lengths).cumsum(0) - 1 - lengths  # (B, V); (R,) the anchors' rows
         accepted = self.judge(drafts, p, first, lengths)
@@ -186,9 +175,7 @@ class Server:
         """Move every request on, and count what belongs to the texts."""
         count, ended = 0, torch.zeros(len(last), dtype=torch.bool)
         for request, (tokens, kept, new) in enumerate(zip(block.tolist(), accepted.tolist(), last.tolist())):
-            emitted = [*tokens[1 : 1 + kept], new][: int(self.left[request])]
-            if self.end in emitted:
-                emitted = emitted[: emitted.index(self.end) + 1]
+            emitted = cut_output([*tokens[1 : 1 + kept], new], [self.end], int(self.left[request]))
             count += len(emitted)
             self.outputs[request] += emitted
             self.left[request] -= len(emitted)

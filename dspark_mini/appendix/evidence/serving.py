@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from dspark_mini.appendix.drafters import BlockDrafter
 from dspark_mini.appendix.evidence.recorder import Recorder
-from dspark_mini.appendix.evidence.server import Served, Server, Trim
+from dspark_mini.appendix.evidence.served import Served
+from dspark_mini.appendix.evidence.server import Server, Trim
 from dspark_mini.appendix.evidence.speeds import measure_costs
 from dspark_mini.appendix.evidence.statistics import Estimate, over_passes
 from dspark_mini.appendix.model import Target
@@ -30,7 +31,7 @@ from dspark_mini.words import Tokenizer
 
 FIXED = (1, 3, 5, 7)
 PASSES = 5
-ROUNDS = 8  # at least, of a pass
+ROUNDS = 3  # at least, of a pass
 
 FIGURE_7_8: dict[str, Any] = {
     "per_user_speed_at_matched_throughput": [0.60, 0.85],
@@ -58,7 +59,7 @@ def figure_7_8(recorder: Recorder) -> dict[str, Any]:
         for count in settings.concurrency:
             recorder.progress(f"{count} requests at a time")
             make = _maker(model, drafter, tokenizer, count, settings.prompts, settings.max_new_tokens)
-            rows.append(serve_all_ways(make, count, settings.served_tokens // PASSES))
+            rows.append(serve_all_ways(make, count, settings.served_seconds / PASSES))
     finally:
         torch.set_num_threads(threads)
     ours = {"how": HOW, "hardware": hardware("torch", "cpu", model), "concurrency": rows, "holds": what_holds(rows)}
@@ -79,7 +80,7 @@ def _maker(
     return make
 
 
-def serve_all_ways(make: Callable[[int], Server], requests: int, tokens: int) -> dict[str, Any]:
+def serve_all_ways(make: Callable[[int], Server], requests: int, seconds: float) -> dict[str, Any]:
     """Serve in every way, pass by pass in turns, each from the same state of warm requests.
 
     Returns:
@@ -93,9 +94,10 @@ def serve_all_ways(make: Callable[[int], Server], requests: int, tokens: int) ->
     passes: dict[str, list[Served]] = {name: [] for name in ways}
     for turn in range(PASSES + 1):
         for name, trim in ways.items():
-            served = servers[name].serve(trim, tokens if turn else 40 * requests, ROUNDS)
-            if turn:  # the first one brings the requests apart from each other
-                passes[name].append(served)
+            if turn == 0:  # brings the requests apart from each other
+                servers[name].serve(trim, tokens=40 * requests)
+            else:
+                passes[name].append(servers[name].serve(trim, seconds=seconds, rounds=ROUNDS))
     return {
         "requests": requests,
         "costs": costs.plain(),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dspark_mini.inputs import whole_number
+from dspark_mini.inputs import number, whole_number
 
 EXPERIMENTS = ("table_1", "figure_2", "figure_3", "figure_4", "figure_5", "figure_6", "figure_7_8")
 
@@ -39,11 +39,12 @@ class Settings:
     only: tuple[str, ...] = EXPERIMENTS
     max_new_tokens: int = 128  # of a text
     concurrency: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)  # R, requests at a time
-    served_tokens: int = 2000  # at least so many are served for each R and each way
+    served_seconds: float = 6.0  # so long each way of choosing verify lengths is measured for each R
 
     def __post_init__(self) -> None:
-        for name in ("prompts", "max_new_tokens", "served_tokens"):
+        for name in ("prompts", "max_new_tokens"):
             whole_number(name, getattr(self, name), low=1)
+        number("served_seconds", self.served_seconds, low=0.0)
         for index, count in enumerate(self.concurrency):
             whole_number(f"concurrency[{index}]", count, low=1)
         if not self.seeds:

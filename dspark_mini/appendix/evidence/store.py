@@ -55,5 +55,5 @@ def circumstances(settings: Settings, experiment: str) -> dict[str, Any]:
     if experiment == "table_1":
         out["training_seeds"] = list(settings.seeds)
     if experiment == "figure_7_8":
-        out |= {"concurrency": list(settings.concurrency), "served_tokens": settings.served_tokens}
+        out |= {"concurrency": list(settings.concurrency), "served_seconds": settings.served_seconds}
     return out

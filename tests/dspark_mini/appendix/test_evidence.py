@@ -195,7 +195,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_everything_runs_once_and_what_is_missing_is_said(weights: Path, tmp_path: Path) -> None:
-    settings = Settings(weights, prompts=2, max_new_tokens=8, concurrency=(2,), served_tokens=30)
+    settings = Settings(weights, prompts=2, max_new_tokens=8, concurrency=(2,), served_seconds=0.1)
     told: list[str] = []
     results = reproduce(tmp_path, settings, lambda what, done, of: told.append(what))
     assert list(results) == list(EXPERIMENTS) == list(json.loads((tmp_path / "evidence.json").read_text()))

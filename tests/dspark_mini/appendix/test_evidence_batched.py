@@ -66,7 +66,7 @@ def test_blocks_drafted_together_are_those_drafted_alone(layout: str) -> None:
 def test_the_server_writes_by_the_targets_law(ids: tuple[int, ...] | None) -> None:
     """The first two tokens of many equal requests, by whatever mixture of accepted, refused and bonus tokens."""
     model, drafter = models(draft_vocabulary=ids)
-    server = Server(model, drafter, repeat([1, 2, 3]), 8_000, end=-1, cap=100, slots=16)
+    server = Server(model, drafter, repeat([1, 2, 3]), 8_000, end=99, cap=100, slots=16)
     server.serve(lambda confidences: (np.arange(len(confidences)) % 4).tolist(), tokens=1, rounds=2)
     first = model(torch.tensor([[1, 2, 3]]))[0][0, -1].softmax(-1)
     texts = torch.tensor([[1, 2, 3, token] for token in range(5)])
@@ -90,7 +90,7 @@ def test_a_text_ends_at_its_end_token_or_its_cap_and_the_next_prompt_takes_its_p
 
 def test_plain_decoding_brings_one_token_a_request_and_round() -> None:
     model, drafter = models()
-    served = Server(model, drafter, repeat([1, 2]), 5, end=-1, cap=50).serve(None, tokens=20)
+    served = Server(model, drafter, repeat([1, 2]), 5, end=99, cap=50).serve(None, tokens=20)
     assert served.tokens == 5 * served.rounds == 20 and served.verified == 0
 
 
