@@ -50,6 +50,11 @@ class RaggedCache:
         self.keys[layer][rows.owner, :, rows.positions] = keys[0].transpose(0, 1)
         self.values[layer][rows.owner, :, rows.positions] = values[0].transpose(0, 1)
 
+    def put(self, places: Tensor, other: RaggedCache) -> None:
+        """Take over the first slots of some requests from a smaller cache, which holds those alone."""
+        slots = other.keys.shape[3]
+        self.keys[:, places, :, :slots], self.values[:, places, :, :slots] = other.keys, other.values
+
 
 @torch.inference_mode()
 def ragged_forward(model: Target, cache: RaggedCache, tokens: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:

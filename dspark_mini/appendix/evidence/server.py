@@ -64,6 +64,7 @@ class Server:
         self.head, self.gamma = drafter.head, drafter.shape.block_size
         self.cache = RaggedCache(model.shape, model.shape.layers, requests, slots)
         self.draft_cache = RaggedCache(model.shape, drafter.shape.layers, requests, slots)
+        self.caches = self.cache, self.draft_cache
         self.rows = torch.zeros(requests, dtype=torch.long)  # of each text, without the anchor
         self.left = torch.zeros(requests, dtype=torch.long)  # tokens up to the cap
         self.anchors = torch.zeros(requests, dtype=torch.long)
@@ -73,18 +74,21 @@ class Server:
 
     def admit(self, free: Tensor) -> None:
         """Read new prompts into the free places (R,)."""
-        texts = [next(self.prompts) if empty else [] for empty in free.tolist()]
-        lengths = torch.tensor([max(len(text) - 1, 0) for text in texts])
-        self.rows[free] = 0
-        tokens = torch.tensor([token for text in texts for token in text[:-1]], dtype=torch.long)
-        rows = Rows.behind(self.rows, lengths)
-        if len(tokens):  # a prompt of one token has nothing before its anchor
-            _, features = ragged_forward(self.model, self.cache, tokens, rows)
-            write_context(self.drafter, self.draft_cache, features, rows)
-        self.rows += lengths
-        self.anchors[free] = torch.tensor([text[-1] for text in texts if text])
-        self.left[free] = self.cap
-        for request in free.nonzero()[:, 0].tolist():
+        places = free.nonzero()[:, 0]
+        texts = [next(self.prompts) for _ in places]
+        lengths = torch.tensor([len(text) - 1 for text in texts])
+        shape, longest = self.model.shape, int(lengths.max())
+        if longest:  # the new texts alone, then into their places
+            rows = Rows.behind(torch.zeros_like(lengths), lengths)
+            tokens = torch.tensor([token for text in texts for token in text[:-1]])
+            cache, draft_cache = (RaggedCache(shape, len(one.keys), len(texts), longest) for one in self.caches)
+            _, features = ragged_forward(self.model, cache, tokens, rows)
+            write_context(self.drafter, draft_cache, features, rows)
+            for mine, new in zip(self.caches, (cache, draft_cache)):
+                mine.put(places, new)
+        self.rows[places], self.left[places] = lengths, self.cap
+        self.anchors[places] = torch.tensor([text[-1] for text in texts])
+        for request in places.tolist():
             self.outputs[request] = []
 
     def serve(self, trim: Trim | None, tokens: int = 0, seconds: float = 0.0, rounds: int = 1) -> Served:

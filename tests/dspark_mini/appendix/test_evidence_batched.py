@@ -98,3 +98,16 @@ def test_a_server_without_a_markov_head_is_refused() -> None:
     model, drafter = models(head="none")
     with pytest.raises(ValueError, match="no Markov head"):
         Server(model, drafter, repeat([1]), 1, end=0, cap=4)
+
+
+def test_a_new_request_leaves_the_others_alone_and_finds_what_it_would_find_alone() -> None:
+    model, drafter = models()
+    server = Server(model, drafter, iter([[1, 2, 3, 4], [2, 0], [4, 3, 1]]), 2, end=99, cap=9, slots=32)
+    before = server.cache.keys[:, 0].clone()
+    server.admit(torch.tensor([False, True]))
+    alone = Server(model, drafter, iter([[4, 3, 1]]), 1, end=99, cap=9, slots=32)
+    assert server.rows.tolist() == [3, 2] and server.anchors.tolist() == [4, 1]
+    assert torch.equal(server.cache.keys[:, 0], before)
+    for mine, theirs in zip(server.caches, alone.caches):
+        torch.testing.assert_close(mine.keys[:, 1, :, :2], theirs.keys[:, 0, :, :2])
+        torch.testing.assert_close(mine.values[:, 1, :, :2], theirs.values[:, 0, :, :2])
