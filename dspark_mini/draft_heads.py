@@ -55,7 +55,8 @@ class DraftHead:
         """
         if self.w1 is None or self.joint is None:
             return sample_chain(base, anchor, self.bias, temperature, rng)
-        state, tokens, rows = np.zeros(self.w1.shape[1], np.float32), list[int](), list[Probabilities]()
+        tokens, rows = list[int](), list[Probabilities]()
+        state: Floats = np.zeros(self.w1.shape[1], np.float32)
         for logits, h in zip(base, hidden):
             seen = self.w1[tokens[-1] if tokens else anchor]  # (r,)
             gate, candidate, output = np.split(np.concatenate((state, seen, h)) @ self.joint, 3)
@@ -82,4 +83,6 @@ class DraftHead:
         """Return the logits of the confidence head. (γ,)"""
         assert self.w1 is not None
         seen = self.w1[[anchor, *tokens][:-1]]  # (γ, r)
-        return (np.concatenate((hidden[: len(tokens)], seen), axis=1) @ self.weight).astype(np.float64) + self.offset
+        both: Floats = np.concatenate((hidden[: len(tokens)], seen), axis=1)  # (γ, d + r)
+        logits: NDArray[np.float64] = (both @ self.weight).astype(np.float64) + self.offset
+        return logits

@@ -49,7 +49,7 @@ class Drafter:
     def __init__(self, weights: Weights, shape: DrafterShape, target: LanguageModel) -> None:
         sizes = target.shape
         self.shape, self.target = shape, target
-        fuse = weights.get("fuse.weight", np.zeros((0, 0)))
+        fuse = weights.get("fuse.weight", np.zeros((0, 0), np.float32))
         if fuse.shape != (sizes.width, len(sizes.feature_layers) * sizes.width):
             raise ValueError(f"fuse.weight has shape {fuse.shape}, which does not fit the features of this target.")
         self.fuse, self.fuse_norm = np.ascontiguousarray(fuse.T), weights["fuse_norm.weight"]

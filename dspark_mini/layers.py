@@ -78,10 +78,11 @@ class Layer:
         """Mix the values that each query sees; `hidden` (n, slots) marks those it does not. (n, d)"""
         count, kv = len(queries), self.shape.kv_heads
         grouped = queries.swapaxes(0, 1).reshape(kv, -1, self.shape.head_width)  # (H_kv, group · n, d_h)
-        scores = (grouped * np.float32(self.shape.head_width**-0.5)) @ keys.swapaxes(1, 2)  # (H_kv, group · n, slots)
+        grouped = grouped * np.float32(self.shape.head_width**-0.5)
+        scores: Floats = grouped @ keys.swapaxes(1, 2)  # (H_kv, group · n, slots)
         if hidden is not None:
             scores.reshape(-1, count, keys.shape[1])[:, hidden] = -np.inf
-        mixed = (softmax_rows(scores) @ values).reshape(-1, count, self.shape.head_width)
+        mixed: Floats = (softmax_rows(scores) @ values).reshape(-1, count, self.shape.head_width)
         out: Floats = mixed.swapaxes(0, 1).reshape(count, -1) @ self.out
         return out
 

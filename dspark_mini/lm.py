@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from dspark_mini.corpus import DOMAINS, WRITERS
-from dspark_mini.drafters import AutoregressiveDrafter, BlockDrafter, make_drafter
+from dspark_mini.drafters import make_drafter
 from dspark_mini.shapes import TargetShape, from_json
 from dspark_mini.transformer import LanguageModel
 from dspark_mini.weights import SHIPPED, load_weights
@@ -25,8 +26,8 @@ DRAFTERS = ("autoregressive", "dflash", "dspark", "dspark-rnn")
 class SmallLM:
     """A target, its drafters by name, and its words."""
 
-    target: LanguageModel
-    drafters: dict[str, BlockDrafter | AutoregressiveDrafter]
+    target: Any  # LanguageModel, or what the appendix makes of the same weights
+    drafters: dict[str, Any]
     tokenizer: Tokenizer
 
     def clear(self) -> None:

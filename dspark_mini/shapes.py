@@ -79,4 +79,5 @@ def from_json(kind: type[Shape], data: dict[str, Any]) -> Shape:
     for name in data:
         if name not in known:
             raise ValueError(f"{name} is not a field of {kind.__name__}.")
-    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in data.items()})
+    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+    return kind(**values)

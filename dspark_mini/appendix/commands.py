@@ -14,7 +14,7 @@ app = typer.Typer(
 )
 Folder = Annotated[Path, typer.Option("--folder", help="Where checkpoints and weights lie.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda or mps.")]
-MADE = Path("build/appendix")
+MADE, EVIDENCE = Path("build/appendix"), Path("build/evidence")
 
 
 @app.command()
@@ -38,6 +38,29 @@ def train(
         plan.train(folder, chosen, device, typer.echo, faster)
     except ValueError as error:
         raise UserError(str(error)) from error
+
+
+@app.command()
+def reproduce(
+    folder: Folder = MADE,
+    into: Annotated[Path, typer.Option(help="The folder for evidence.json and the pictures.")] = EVIDENCE,
+    prompts: Annotated[int, typer.Option(min=1, help="Prompts of each domain.")] = 100,
+    only: Annotated[list[str] | None, typer.Option(help="Only this one, such as table_1; can be given again.")] = None,
+) -> None:
+    """Repeat the paper's experiments on the small models; what is there already is kept."""
+    require_torch("cpu")
+    from dspark_mini.backends import restart_on_one_thread
+
+    restart_on_one_thread()
+    from dspark_mini.appendix import evidence
+
+    try:
+        settings = evidence.Settings(folder, prompts, only=tuple(only or evidence.EXPERIMENTS))
+        with evidence.progress_line() as progress:
+            evidence.reproduce(into, settings, progress)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    typer.echo(f"{into / 'evidence.json'} is written, with a picture for each experiment beside it.")
 
 
 def require_torch(device: str) -> None:

@@ -11,11 +11,15 @@ from torch import Tensor
 
 from dspark_mini.appendix.model import Target
 from dspark_mini.appendix.rows import written_rows
-from dspark_mini.appendix.training import DRAFT_ROW, load_target, train_drafter, train_target
+from dspark_mini.appendix.training import DRAFT_ROW, Stage, load_target, train_drafter, train_target
 from dspark_mini.shapes import DrafterShape, TargetShape
 from dspark_mini.words import Tokenizer, collect_words
 
-TARGET_STEPS, DRAFTER_STEPS, SHORT_STEPS = 1300, 1500, 600
+STAGES = (  # sums and small talk come first; to copy the names of a function takes longer, so code comes again
+    Stage(steps=1300, rate=3e-3, length=255, shares=(1 / 3, 1 / 3, 1 / 3)),
+    Stage(steps=600, rate=2e-3, length=160, shares=(1 / 4, 1 / 2, 1 / 4)),
+)
+DRAFTER_STEPS, SHORT_STEPS = 1000, 300
 ROWS = 3000  # texts of the target that drafters learn from
 SHIPPED_DRAFTERS = {
     "dflash": DrafterShape(layout="dflash", head="none"),
@@ -72,8 +76,9 @@ def train(
     path = folder / "target.safetensors"
     if not path.is_file():
         shape = TargetShape(len(tokenizer.words))
-        say(f"The target learns from {TARGET_STEPS // faster} steps of the corpus.")
-        train_target(shape, tokenizer, TARGET_STEPS // faster, 0, folder, device)
+        stages = [replace(stage, steps=stage.steps // faster) for stage in STAGES]
+        say(f"The target learns from the corpus in {sum(stage.steps for stage in stages)} steps.")
+        train_target(shape, tokenizer, stages, 0, folder, device)
     target, tokenizer = load_target(path, device)  # as it ships, in half precision
     rows = _rows(folder, target, tokenizer, ROWS // faster, say)
     for job in jobs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -12,18 +12,23 @@ from dspark_mini.appendix.model import KVCache, Target
 from dspark_mini.corpus import DOMAINS, END, WRITERS
 from dspark_mini.words import Tokenizer
 
-ROW = 256
 
+def corpus_rows(tokenizer: Tokenizer, seed: int, length: int, shares: Sequence[float]) -> Iterator[list[int]]:
+    """Yield rows of documents end to end, each row from the beginning of one. (length,)
 
-def corpus_rows(tokenizer: Tokenizer, seed: int) -> Iterator[list[int]]:
-    """Yield rows of documents of all domains in turn of chance; each row begins with a document. (ROW,)"""
+    Args:
+        tokenizer: of the model.
+        seed: of documents and their order.
+        length: tokens of a row; its last document is cut.
+        shares: how often each domain comes.
+    """
     rng = np.random.default_rng(seed)
     while True:
         row: list[int] = []
-        while len(row) < ROW:
-            prompt, body = WRITERS[DOMAINS[int(rng.integers(len(DOMAINS)))]](rng)
+        while len(row) < length:
+            prompt, body = WRITERS[DOMAINS[int(rng.choice(len(DOMAINS), p=shares))]](rng)
             row += tokenizer.encode([*prompt, *body, END])
-        yield row[:ROW]
+        yield row[:length]
 
 
 @torch.inference_mode()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,18 @@ from dspark_mini.weights import load_weights, save_weights
 from dspark_mini.words import Tokenizer
 
 SAVE_EVERY = 100  # steps
+TARGET_BATCH = 16  # rows a step
 DRAFT_ROW = 160  # tokens of a row that drafters are trained on: a whole document
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stretch of the target's training."""
+
+    steps: int
+    rate: float  # the highest learning rate
+    length: int  # tokens of a row
+    shares: tuple[float, ...]  # of the domains
 
 
 def fit(
@@ -88,19 +100,20 @@ def _resume(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, step
 
 
 def train_target(
-    shape: TargetShape, tokenizer: Tokenizer, steps: int, seed: int, folder: Path, device: str = "cpu", batch: int = 16
+    shape: TargetShape, tokenizer: Tokenizer, stages: Sequence[Stage], seed: int, folder: Path, device: str = "cpu"
 ) -> Target:
-    """Train a target on the corpus, and keep its weights in the folder."""
+    """Train a target on the corpus, stage after stage, and keep its weights in the folder."""
     torch.manual_seed(seed)
     model = Target(shape).to(device)
-    rows = _skipping(corpus_rows(tokenizer, seed + 1))
+    for number, stage in enumerate(stages):
+        rows = _skipping(corpus_rows(tokenizer, seed + 1 + number, stage.length + 1, stage.shares))
 
-    def loss_of(step: int) -> dict[str, Tensor]:
-        tokens = torch.tensor([rows(step * batch + i) for i in range(batch)], device=device)  # (B, T)
-        logits, _ = model(tokens[:, :-1])
-        return {"loss": F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())}
+        def loss_of(step: int, rows: Any = rows) -> dict[str, Tensor]:
+            tokens = torch.tensor([rows(step * TARGET_BATCH + i) for i in range(TARGET_BATCH)], device=device)  # (B, T)
+            logits, _ = model(tokens[:, :-1])
+            return {"loss": F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())}
 
-    fit("target", model, loss_of, steps, 3e-3, folder)
+        fit(f"target-{number + 1}", model, loss_of, stage.steps, stage.rate, folder)
     save_model(folder / "target.safetensors", model, shape, words=tokenizer.words)
     return model.eval()
 

@@ -1,0 +1,260 @@
+"""The small language model in NumPy: what its caches hold, that drafts do not change the text, and what it refuses."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dspark_mini.corpus import DOMAINS, WRITERS
+from dspark_mini.drafters import make_drafter
+from dspark_mini.drafts import Logits, softmax
+from dspark_mini.engine import PLAIN, Steps, TreeSteps, generate
+from dspark_mini.laws import exact_law
+from dspark_mini.lm import DRAFTERS, SmallLM, load, prompts
+from dspark_mini.shapes import DrafterShape, TargetShape, from_json, to_json
+from dspark_mini.transformer import LanguageModel
+from dspark_mini.weights import SHIPPED, load_weights, save_weights
+from dspark_mini.words import Tokenizer, collect_words, join, split
+
+BLOCKS = Steps(block_size=lambda trace: 7)
+TREES = replace(BLOCKS, tree=TreeSteps(width=2, max_nodes=10, widths=(2, 2, 1)))
+
+
+@pytest.fixture(scope="module")
+def lm() -> SmallLM:
+    return load()
+
+
+def write(
+    lm: SmallLM, prompt: list[int], name: str, steps: Steps, temperature: float = 0.0, cap: int = 60
+) -> list[int]:
+    lm.clear()
+    rng = np.random.default_rng(0)
+    stop = (lm.tokenizer.end,)
+    return generate(lm.target, lm.drafters[name], prompt, cap, stop, temperature, rng, steps).output
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_greedy_text_is_that_of_plain_decoding_with_every_drafter_and_with_trees(lm: SmallLM, domain: str) -> None:
+    for prompt in prompts(lm.tokenizer, domain, 2, seed=5):
+        plain = write(lm, prompt, "dspark", PLAIN)
+        assert len(plain) > 20
+        for name in DRAFTERS:
+            assert write(lm, prompt, name, BLOCKS) == plain, name
+        for name in ("dflash", "dspark"):
+            assert write(lm, prompt, name, TREES) == plain, name
+
+
+def test_it_speaks_in_its_domains(lm: SmallLM) -> None:
+    """It was trained to write sums out; most of them are right."""
+    right = 0
+    for prompt in prompts(lm.tokenizer, "math", 10, seed=3):
+        text = lm.tokenizer.decode(write(lm, prompt, "dspark", BLOCKS, cap=90))
+        numbers = lm.tokenizer.decode(prompt).split(" ", 2)[2].rstrip(" .").replace(" ", "").split("+")
+        right += " ".join(str(sum(map(int, numbers)))) + " ." in text
+    assert right >= 7
+
+
+def test_drafts_are_accepted_more_often_with_the_head_than_without(lm: SmallLM) -> None:
+    tau = {}
+    for name in ("dspark", "dflash", "ablated"):
+        drafter: Any = lm.drafters["dspark" if name == "ablated" else name]
+        bias, drafter.draft_head.bias = drafter.draft_head.bias, {} if name == "ablated" else drafter.draft_head.bias
+        traces = []
+        for prompt in prompts(lm.tokenizer, "chat", 6, seed=1):
+            lm.clear()
+            traces.append(
+                generate(lm.target, drafter, prompt, 80, (lm.tokenizer.end,), 1.0, np.random.default_rng(2), BLOCKS)
+            )
+        drafter.draft_head.bias = bias
+        tau[name] = sum(len(t.output) for t in traces) / sum(len(t.rounds) for t in traces)
+    assert tau["dspark"] > 1.15 * tau["dflash"]
+    assert tau["ablated"] < 0.8 * tau["dspark"]
+
+
+class FewWords:
+    """A model of which only a few words are left, so that the law of its texts can be enumerated."""
+
+    def __init__(self, model: Any, words: list[int]) -> None:
+        self.model, self.words = model, words
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.model, name)
+
+    def few(self, rows: Logits) -> Logits:
+        kept = np.full_like(rows, -np.inf)
+        kept[:, self.words] = rows[:, self.words]
+        return kept
+
+    def forward(self, tokens: Any, parents: Any = None) -> Logits:
+        return self.few(self.model.forward(tokens, parents))
+
+    def block_logits(self, anchor: int, size: int) -> Logits:
+        return self.few(self.model.block_logits(anchor, size))
+
+
+@pytest.mark.parametrize("shape", ["chain", "tree"])
+def test_the_emitted_law_is_the_targets_on_two_words_that_can_be_enumerated(lm: SmallLM, shape: str) -> None:
+    prompt = prompts(lm.tokenizer, "chat", 1)[0]
+    words = lm.tokenizer.encode(["of", "no", "course"])
+    target: Any = FewWords(lm.target, words)
+    drafter: Any = FewWords(lm.drafters["dspark"], words)
+    drafter.chain = lm.drafters["dspark"].chain
+    steps = Steps(block_size=lambda trace: 2 if not trace.rounds else 1)
+    if shape == "tree":
+        steps = replace(steps, tree=TreeSteps(widths=(2, 1)))
+
+    def text(rng: Any) -> tuple[int, ...]:
+        lm.clear()
+        return tuple(generate(target, drafter, prompt, 2, (), 4.0, rng, steps).output)
+
+    law = exact_law(text)
+    lm.clear()
+    first = softmax(target.forward(prompt)[-1] / 4.0)
+    for a in words:
+        second = softmax(target.forward([a])[-1] / 4.0)
+        lm.target.cache.drop(1)
+        for b in words:
+            assert law[a, b] == pytest.approx(first[a] * second[b], rel=1e-4)
+
+
+def test_a_forward_of_many_tokens_equals_forwards_of_one(lm: SmallLM) -> None:
+    tokens = prompts(lm.tokenizer, "code", 1)[0]
+    lm.clear()
+    together = lm.target.forward(tokens)
+    lm.clear()
+    apart = np.concatenate([lm.target.forward([token]) for token in tokens])
+    assert np.abs(together - apart).max() < 1e-4
+
+
+def test_a_tree_forward_equals_the_chains_along_its_paths_and_its_rows_can_be_kept(lm: SmallLM) -> None:
+    context, nodes = prompts(lm.tokenizer, "math", 1)[0], lm.tokenizer.encode("we start first come")
+    parents = [-1, 0, -1, 2]
+    lm.clear()
+    lm.target.forward(context)
+    tree = lm.target.forward([*lm.tokenizer.encode("."), *nodes], parents)
+    lm.target.cache.keep_last(5, [0, 3, 4])
+    after_tree = lm.target.forward(lm.tokenizer.encode("the"))
+    for path in ([0, 1], [2, 3]):
+        lm.clear()
+        lm.target.forward(context)
+        chain = lm.target.forward([*lm.tokenizer.encode("."), *(nodes[i] for i in path)])
+        assert np.abs(chain - tree[[0, *(i + 1 for i in path)]]).max() < 1e-4
+    after_chain = lm.target.forward(lm.tokenizer.encode("the"))
+    assert np.abs(after_tree - after_chain).max() < 1e-4
+
+
+def test_drafts_depend_on_the_committed_text_alone_and_not_on_what_was_drafted_before(lm: SmallLM) -> None:
+    prompt = prompts(lm.tokenizer, "chat", 1)[0]
+    for name, drafter in lm.drafters.items():
+        lm.clear()
+        lm.target.forward(prompt)
+        drafter.cache.extend(prompt[:-1])
+        first = drafter.block_logits(prompt[-1], 7)
+        drafter.chain(first, prompt[-1], 7, 1.0, np.random.default_rng(0))
+        assert drafter.cache.rows == len(prompt) - 1, name
+        assert np.array_equal(drafter.block_logits(prompt[-1], 7), first), name
+
+
+def test_loading_takes_a_moment_and_little_room() -> None:
+    load()
+    seconds = []
+    for _ in range(5):
+        start = time.process_time()
+        load()
+        seconds.append(time.process_time() - start)
+    assert min(seconds) < 0.1
+    assert sum(path.stat().st_size for path in SHIPPED.iterdir()) < 8_000_000
+
+
+def test_the_words_of_the_corpus_and_no_others_are_known(lm: SmallLM) -> None:
+    assert lm.tokenizer.words == tuple(collect_words())
+    with pytest.raises(ValueError, match=r"text\[1\] is 'xyzzy'"):
+        lm.tokenizer.encode("add xyzzy")
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_text_and_words_are_one_and_the_same(domain: str) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        prompt, body = WRITERS[domain](rng)
+        assert split(join([*prompt, *body])) == [*prompt, *body]
+
+
+def test_prompts_are_the_same_for_the_same_seed_and_others_for_another(lm: SmallLM) -> None:
+    assert prompts(lm.tokenizer, "math", 5) == prompts(lm.tokenizer, "math", 5)
+    assert prompts(lm.tokenizer, "math", 5) != prompts(lm.tokenizer, "math", 5, seed=1)
+    with pytest.raises(ValueError, match="domain is 'law'"):
+        prompts(lm.tokenizer, "law", 1)
+
+
+@pytest.mark.parametrize("shape", [TargetShape(40, feature_layers=(0, 2)), DrafterShape(draft_vocabulary=(3, 1))])
+def test_a_shape_comes_back_from_plain_data(shape: Any) -> None:
+    data = to_json(shape) | (
+        {"feature_layers": [0, 2]} if isinstance(shape, TargetShape) else {"draft_vocabulary": [3, 1]}
+    )
+    assert from_json(type(shape), data) == shape
+    with pytest.raises(ValueError, match="depth is not a field"):
+        from_json(type(shape), {**data, "depth": 3})
+
+
+def test_shapes_that_cannot_be_are_refused() -> None:
+    with pytest.raises(ValueError, match="heads is 5"):
+        TargetShape(10, heads=5)
+    with pytest.raises(ValueError, match="feature_layers"):
+        TargetShape(10, layers=2)
+    with pytest.raises(ValueError, match="head is 'gru'"):
+        DrafterShape(head="gru")
+
+
+def test_missing_or_foreign_weights_are_told_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="There are no weights at"):
+        load(tmp_path)
+    (tmp_path / "target.safetensors").write_bytes(b"no weights")
+    with pytest.raises(ValueError, match="is no weight file"):
+        load(tmp_path)
+
+
+def test_a_vocabulary_or_a_drafter_that_does_not_fit_is_refused(tmp_path: Path, lm: SmallLM) -> None:
+    weights, header = load_weights(SHIPPED / "target.safetensors")
+    save_weights(tmp_path / "target.safetensors", weights, header | {"words": header["words"][:-1]})
+    with pytest.raises(ValueError, match="words for a vocabulary of"):
+        load(tmp_path)
+    shape = from_json(TargetShape, header["shape"])
+    with pytest.raises(ValueError, match=r"embedding\.weight is of shape"):
+        LanguageModel(weights, replace(shape, vocabulary=shape.vocabulary + 1))
+    drafter, drafter_header = load_weights(SHIPPED / "dspark.safetensors")
+    for name, cut, message in (("fuse.weight", 5, "fuse.weight"), ("head.previous.weight", 5, "W1 has shape")):
+        with pytest.raises(ValueError, match=message):
+            make_drafter({**drafter, name: drafter[name][:cut]}, drafter_header, lm.target)
+
+
+def test_more_tokens_than_slots_and_longer_blocks_than_trained_are_refused(lm: SmallLM) -> None:
+    lm.clear()
+    with pytest.raises(ValueError, match="the cache has 320 slots"):
+        lm.target.forward([0] * 321)
+    with pytest.raises(ValueError, match="block_size"):
+        lm.drafters["dspark"].block_logits(0, 8)
+    with pytest.raises(ValueError, match=r"tokens\[1\]"):
+        lm.target.forward([0, 100_000])
+    lm.clear()
+    for bad in (-1, 1):
+        with pytest.raises(ValueError, match="rows"):
+            lm.target.cache.drop(bad)
+    lm.target.forward([0, 1, 2])
+    for count, chosen in ((4, [0]), (2, [2]), (2, [1, 0]), (2, [-1])):
+        with pytest.raises(ValueError, match=r"count|chosen"):
+            lm.target.cache.keep_last(count, chosen)
+
+
+def test_the_tokenizer_refuses_nothing_it_wrote_itself() -> None:
+    tokenizer = Tokenizer(collect_words())
+    assert (
+        tokenizer.decode(tokenizer.encode("def add_up ( items ) :\n    total = 0"))
+        == "def add_up ( items ) :\n    total = 0"
+    )
