@@ -87,19 +87,27 @@ def stubbed(model: SmallLM, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_fates_of_tokens_differ_without_colour() -> None:
-    this = Round(drafted=[0, 1, 5, 3], verified=4, accepted=2, emitted=[0, 1, 2])
+    this = Round(drafted=[0, 1, 5, 3], verified=4, accepted=2, path=[0, 1], emitted=[0, 1, 2])
     assert round_text(this, WORDS).plain == "pack the [~rice~ +1] ^suitcase "
     assert {style.style for style in round_text(this, WORDS).spans} == {"green underline", "red strike", "bold"}
     assert all(mark in legend().plain for mark in ("^word", "[~word~ +5]", "word  "))
 
 
 def test_a_lone_rejection_has_nothing_behind_it_and_a_full_block_nothing_rejected() -> None:
-    assert round_text(Round([0, 5], verified=2, accepted=1, emitted=[0, 2]), WORDS).plain == "pack [~rice~] ^suitcase "
-    assert round_text(Round([0, 1], verified=2, accepted=2, emitted=[0, 1, 2]), WORDS).plain == "pack the ^suitcase "
+    one = Round([0, 5], verified=2, accepted=1, path=[0], emitted=[0, 2])
+    assert round_text(one, WORDS).plain == "pack [~rice~] ^suitcase "
+    whole = Round([0, 1], verified=2, accepted=2, path=[0, 1], emitted=[0, 1, 2])
+    assert round_text(whole, WORDS).plain == "pack the ^suitcase "
+
+
+def test_of_a_tree_what_is_off_the_path_was_rejected() -> None:
+    tree = Round([5, 0, 1], parents=[-1, -1, 1], verified=3, accepted=2, path=[1, 2], emitted=[0, 1, 2])
+    assert round_text(tree, WORDS).plain == "pack the [~rice~] ^suitcase "
 
 
 def test_a_cut_round_shows_what_it_emitted_and_nothing_behind() -> None:
-    assert round_text(Round([0, 1, 5], verified=3, accepted=3, emitted=[0, 1]), WORDS).plain == "pack the "
+    cut = Round([0, 1, 5], verified=3, accepted=3, path=[0, 1, 2], emitted=[0, 1])
+    assert round_text(cut, WORDS).plain == "pack the "
 
 
 def test_line_breaks_and_indentation_stay_on_the_line() -> None:
