@@ -21,7 +21,7 @@ from dspark_mini import backends, race_view, viz
 from dspark_mini.backends import hardware, load_model, plain_words
 from dspark_mini.engine import Round
 from dspark_mini.lm import SmallLM, load
-from dspark_mini.race import Rules
+from dspark_mini.race import METHODS, Rules
 from dspark_mini.race_table import closing_lines, result_table
 from dspark_mini.race_view import Wishes, hold_race, legend, round_text
 from dspark_mini.weights import save_weights
@@ -266,7 +266,7 @@ def test_the_command_runs_on_one_thread_and_refuses_in_one_sentence(tmp_path: Pa
     outside = {name: value for name, value in os.environ.items() if name not in backends.THREADS}
     done = subprocess.run(command, cwd=tmp_path, env=outside, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and not done.stdout
-    assert done.stderr == "method is 'eagle'; it must be one of plain, autoregressive, dflash, dspark, dspark-rnn.\n"
+    assert done.stderr == f"method is 'eagle'; it must be one of {', '.join(METHODS)}.\n"
     code = (
         "from dspark_mini.backends import *; restart_on_one_thread(); print(hardware('numpy', 'cpu', None)['threads'])"
     )
