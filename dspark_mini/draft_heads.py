@@ -60,7 +60,7 @@ class DraftHead:
         for logits, h in zip(base, hidden):
             seen = self.w1[tokens[-1] if tokens else anchor]  # (r,)
             gate, candidate, output = np.split(np.concatenate((state, seen, h)) @ self.joint, 3)
-            keep = 1.0 / (1.0 + np.exp(-gate))
+            keep = np.float32(1.0) / (np.float32(1.0) + np.exp(-gate))
             state = keep * state + (1.0 - keep) * np.tanh(candidate)
             token, row = choose(logits + np.tanh(output) @ self.w2, temperature, rng)
             tokens.append(token)

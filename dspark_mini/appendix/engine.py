@@ -254,5 +254,5 @@ def load(folder: Path, device: str = "cpu", drafters: Sequence[str] = DRAFTERS, 
     for name in drafters:
         drafter = load_drafter(folder / f"{name}.safetensors", model)
         kind = TorchBlockDrafter if isinstance(drafter, BlockDrafter) else TorchAutoregressiveDrafter
-        made[name] = kind(drafter, target)  # type: ignore[arg-type]
+        made[name] = kind(drafter, target)
     return SmallLM(target, made, tokenizer)
