@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
-from dspark_mini import backends, race_view, viz
+from dspark_mini import backends, cli, race_view, viz
 from dspark_mini.backends import hardware, load_model, plain_words
 from dspark_mini.engine import Round
 from dspark_mini.lm import SmallLM, load
@@ -259,6 +260,16 @@ def test_the_picture_has_a_bar_a_method_with_its_tau_and_a_curve_with_a_gap() ->
     assert len({(line.get_linestyle(), line.get_marker()) for line in curves.values()}) == 2
     with pytest.raises(ValueError, match="no drafter"):
         viz.race_picture([PLAIN])
+
+
+def test_a_kit_without_solutions_says_why_nobody_races(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stub(*arguments: Any) -> None:
+        raise NotImplementedError
+
+    monkeypatch.setattr(backends, "restart_on_one_thread", lambda: None)
+    monkeypatch.setattr(race_view, "hold_race", stub)
+    done = CliRunner().invoke(cli.app, ["race"])
+    assert isinstance(done.exception, UserError) and "lesson 07" in str(done.exception)
 
 
 def test_the_command_runs_on_one_thread_and_refuses_in_one_sentence(tmp_path: Path) -> None:
