@@ -115,7 +115,7 @@ def race(
     prompt: Annotated[str | None, typer.Option(help="Words of your own to continue, in place of a domain's.")] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(help="autoregressive, dflash, dspark or dspark-rnn, against plain; may be repeated."),
+        typer.Option(help="autoregressive, dflash, dspark, dspark-rnn or dspark-tree, against plain; may be repeated."),
     ] = None,
     temperature: Annotated[float, typer.Option(min=0.0, help="0 is greedy.")] = 1.0,
     tokens: Annotated[int, typer.Option(min=1, max=256, help="Most tokens of a text.")] = 160,

@@ -8,22 +8,25 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dspark_mini.confidence import conditional_acceptance
 from dspark_mini.economics import speedup
-from dspark_mini.engine import PLAIN, Round, Steps, Trace, generate
+from dspark_mini.engine import PLAIN, Round, Steps, Trace, TreeSteps, generate
 from dspark_mini.inputs import number, whole_number
 from dspark_mini.lm import DRAFTERS
 
 PLAIN_NAME = "plain"
-METHODS = (PLAIN_NAME, *DRAFTERS)
+TREE = "dspark-tree"  # DSpark again, with a tree in place of a chain
+METHODS = (PLAIN_NAME, *DRAFTERS, TREE)
 RACERS = ("autoregressive", "dflash", "dspark")  # who races where nobody was named
 PARTS = ("draft", "head", "verify", "commit")  # of a round's time
 BLOCK = 7  # γ: what the drafters were trained for
+CHAINS = Steps(block_size=lambda trace: BLOCK)
+TREES = replace(CHAINS, tree=TreeSteps(width=2, max_nodes=2 * BLOCK, widths=(2, *[1] * (BLOCK - 1))))
 Run = dict[str, Any]
 
 
@@ -51,6 +54,11 @@ class Rules:
     def order(self) -> tuple[str, ...]:
         """Who races, one after the other: plain decoding is always there, since all are measured against it."""
         return tuple(name for name in METHODS if name == PLAIN_NAME or name in self.methods)
+
+
+def drafter_of(method: str) -> str:
+    """Return the name of the drafter that a method uses."""
+    return "dspark" if method == TREE else method
 
 
 @dataclass(frozen=True)
@@ -94,8 +102,8 @@ def run_laps(model: Any, prompt: Sequence[int], rules: Rules, stream: Sequence[i
     laps, stop = {}, (model.tokenizer.end,)
     for method in rules.order:
         model.clear()
-        drafter: Any = _Counter() if method == PLAIN_NAME else model.drafters[method]
-        steps = PLAIN if method == PLAIN_NAME else Steps(block_size=lambda trace: BLOCK)
+        drafter: Any = _Counter() if method == PLAIN_NAME else model.drafters[drafter_of(method)]
+        steps = {PLAIN_NAME: PLAIN, TREE: TREES}.get(method, CHAINS)
         rng = np.random.default_rng([rules.seed, *stream, METHODS.index(method)])
         start = time.perf_counter()
         trace = generate(model.target, drafter, prompt, rules.tokens, stop, rules.temperature, rng, steps)
@@ -111,7 +119,7 @@ def acceptance_by_position(rounds: Sequence[Round], block_size: int = BLOCK) -> 
 
     Args:
         rounds: of one method; those without drafts say nothing.
-        block_size: γ, drafts a round, all of them verified.
+        block_size: γ, drafts a round, all of them verified; of a tree its most levels.
 
     Returns:
         γ rates, nan where no round came that far.

@@ -20,7 +20,7 @@ from dspark_mini.corpus import DOMAINS, INDENT, NEWLINE
 from dspark_mini.engine import Round
 from dspark_mini.files import whole
 from dspark_mini.lm import prompts
-from dspark_mini.race import PLAIN_NAME, Lap, Rules, Run, run_laps, summarise, verify_ratio
+from dspark_mini.race import PLAIN_NAME, Lap, Rules, Run, drafter_of, run_laps, summarise, verify_ratio
 from dspark_mini.race_table import closing_lines, result_table
 from dspark_mini.workspace import UserError
 
@@ -69,7 +69,7 @@ def hold_race(wishes: Wishes, console: Console) -> None:
         UserError: something that cannot be had, in one sentence.
     """
     console.print(legend())
-    model = load_model(wishes.backend, wishes.device, wishes.rules.order[1:])
+    model = load_model(wishes.backend, wishes.device, sorted({drafter_of(name) for name in wishes.rules.order[1:]}))
     machine = hardware(wishes.backend, wishes.device, model)
     runs: list[Run] = []
     with plain_words(wishes.device):
@@ -114,7 +114,8 @@ def legend() -> Text:
 def round_text(this: Round, words: Sequence[str]) -> Text:
     """Write a round: accepted drafts, the rejected one and how many stood behind it, the target's own token."""
     own = this.emitted[this.accepted :]
-    lost = this.drafted[this.accepted :] if own else []  # behind the end of the text nothing was decided
+    refused = [token for node, token in enumerate(this.drafted) if node not in this.path]
+    lost = refused if own else []  # behind the end of the text nothing was decided
     text = Text()
     for token in this.emitted[: this.accepted]:
         text.append(_shown(token, words), ACCEPTED).append(" ")

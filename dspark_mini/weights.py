@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save
+
+from dspark_mini.files import whole
 
 Weights = dict[str, NDArray[np.float32]]
 SHIPPED = Path(__file__).parent / "weights"
@@ -25,13 +27,9 @@ def save_weights(path: Path, weights: Mapping[str, NDArray[Any]], header: Mappin
         header: plain data that belongs to them.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    save_file(
-        {name: np.asarray(array, np.float16) for name, array in weights.items()},
-        part,
-        {"dspark_mini": json.dumps(dict(header))},
-    )
-    part.replace(path)
+    half = {name: np.asarray(array, np.float16) for name, array in weights.items()}
+    with whole(path) as part:
+        part.write_bytes(save(half, {"dspark_mini": json.dumps(dict(header))}))
 
 
 def load_weights(path: Path) -> tuple[Weights, dict[str, Any]]:

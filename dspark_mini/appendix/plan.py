@@ -12,6 +12,7 @@ from torch import Tensor
 from dspark_mini.appendix.model import Target
 from dspark_mini.appendix.rows import written_rows
 from dspark_mini.appendix.training import DRAFT_ROW, Stage, load_target, train_drafter, train_target
+from dspark_mini.files import whole
 from dspark_mini.shapes import DrafterShape, TargetShape
 from dspark_mini.words import Tokenizer, collect_words
 
@@ -19,7 +20,7 @@ STAGES = (  # sums and small talk come first; to copy the names of a function ta
     Stage(steps=1300, rate=3e-3, length=255, shares=(1 / 3, 1 / 3, 1 / 3)),
     Stage(steps=600, rate=2e-3, length=160, shares=(1 / 4, 1 / 2, 1 / 4)),
 )
-DRAFTER_STEPS, SHORT_STEPS = 1000, 400
+DRAFTER_STEPS, SHORT_STEPS = 1000, 300
 ROWS = 3000  # texts of the target that drafters learn from
 SHIPPED_DRAFTERS = {
     "dflash": DrafterShape(layout="dflash", head="none"),
@@ -92,8 +93,7 @@ def _rows(folder: Path, target: Target, tokenizer: Tokenizer, count: int, say: C
     path = folder / "rows.pt"
     if not path.is_file():
         say(f"The target writes {count} texts of {DRAFT_ROW} tokens.")
-        part = path.with_suffix(".part")
-        torch.save(written_rows(target, tokenizer, count, DRAFT_ROW, seed=1), part)
-        part.replace(path)
+        with whole(path) as part:
+            torch.save(written_rows(target, tokenizer, count, DRAFT_ROW, seed=1), part)
     rows: Tensor = torch.load(path, weights_only=True)
     return rows.to(next(target.parameters()).device)

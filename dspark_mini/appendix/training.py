@@ -17,6 +17,7 @@ from dspark_mini.appendix.blocks import Blocks, draft_loss, sample_anchors
 from dspark_mini.appendix.drafters import AutoregressiveDrafter, BlockDrafter, make_drafter
 from dspark_mini.appendix.model import Target
 from dspark_mini.appendix.rows import corpus_rows
+from dspark_mini.files import whole
 from dspark_mini.shapes import DrafterShape, TargetShape, from_json, to_json
 from dspark_mini.weights import load_weights, save_weights
 from dspark_mini.words import Tokenizer
@@ -79,9 +80,8 @@ def fit(
 
 def _save(path: Path, state: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    torch.save(state, part)
-    part.replace(path)
+    with whole(path) as part:
+        torch.save(state, part)
 
 
 def _resume(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, steps: int) -> int:

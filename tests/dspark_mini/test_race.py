@@ -67,7 +67,7 @@ def test_a_position_that_no_round_reached_is_unknown_and_plain_rounds_say_nothin
 
 
 def test_plain_decoding_races_first_whoever_was_named() -> None:
-    assert Rules(("dspark", "dflash")).order == ("plain", "dflash", "dspark")
+    assert Rules(("dspark-tree", "dspark", "dflash")).order == ("plain", "dflash", "dspark", "dspark-tree")
     assert Rules(("plain",)).order == ("plain",)
 
 
@@ -78,8 +78,8 @@ def test_rules_that_cannot_be_are_refused_by_name(wrong: dict[str, Any]) -> None
 
 
 def test_greedy_texts_are_identical_to_plain_decodings() -> None:
-    runs = race(Rules(temperature=0.0, tokens=30))
-    assert [run["identical"] for run in runs] == [None, True, True, True]
+    runs = race(Rules(("autoregressive", "dflash", "dspark", "dspark-tree"), temperature=0.0, tokens=30))
+    assert [run["identical"] for run in runs] == [None, True, True, True, True]
     assert runs[3]["mismatches"] == [] and runs[3]["tau"] > runs[0]["tau"] == 1.0
 
 

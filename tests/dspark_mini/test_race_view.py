@@ -21,7 +21,7 @@ from dspark_mini import backends, race_view, viz
 from dspark_mini.backends import hardware, load_model, plain_words
 from dspark_mini.engine import Round
 from dspark_mini.lm import SmallLM, load
-from dspark_mini.race import Rules
+from dspark_mini.race import METHODS, Rules
 from dspark_mini.race_table import closing_lines, result_table
 from dspark_mini.race_view import Wishes, hold_race, legend, round_text
 from dspark_mini.weights import save_weights
@@ -87,19 +87,27 @@ def stubbed(model: SmallLM, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_fates_of_tokens_differ_without_colour() -> None:
-    this = Round(drafted=[0, 1, 5, 3], verified=4, accepted=2, emitted=[0, 1, 2])
+    this = Round(drafted=[0, 1, 5, 3], verified=4, accepted=2, path=[0, 1], emitted=[0, 1, 2])
     assert round_text(this, WORDS).plain == "pack the [~rice~ +1] ^suitcase "
     assert {style.style for style in round_text(this, WORDS).spans} == {"green underline", "red strike", "bold"}
     assert all(mark in legend().plain for mark in ("^word", "[~word~ +5]", "word  "))
 
 
 def test_a_lone_rejection_has_nothing_behind_it_and_a_full_block_nothing_rejected() -> None:
-    assert round_text(Round([0, 5], verified=2, accepted=1, emitted=[0, 2]), WORDS).plain == "pack [~rice~] ^suitcase "
-    assert round_text(Round([0, 1], verified=2, accepted=2, emitted=[0, 1, 2]), WORDS).plain == "pack the ^suitcase "
+    one = Round([0, 5], verified=2, accepted=1, path=[0], emitted=[0, 2])
+    assert round_text(one, WORDS).plain == "pack [~rice~] ^suitcase "
+    whole = Round([0, 1], verified=2, accepted=2, path=[0, 1], emitted=[0, 1, 2])
+    assert round_text(whole, WORDS).plain == "pack the ^suitcase "
+
+
+def test_of_a_tree_what_is_off_the_path_was_rejected() -> None:
+    tree = Round([5, 0, 1], parents=[-1, -1, 1], verified=3, accepted=2, path=[1, 2], emitted=[0, 1, 2])
+    assert round_text(tree, WORDS).plain == "pack the [~rice~] ^suitcase "
 
 
 def test_a_cut_round_shows_what_it_emitted_and_nothing_behind() -> None:
-    assert round_text(Round([0, 1, 5], verified=3, accepted=3, emitted=[0, 1]), WORDS).plain == "pack the "
+    cut = Round([0, 1, 5], verified=3, accepted=3, path=[0, 1, 2], emitted=[0, 1])
+    assert round_text(cut, WORDS).plain == "pack the "
 
 
 def test_line_breaks_and_indentation_stay_on_the_line() -> None:
@@ -258,7 +266,7 @@ def test_the_command_runs_on_one_thread_and_refuses_in_one_sentence(tmp_path: Pa
     outside = {name: value for name, value in os.environ.items() if name not in backends.THREADS}
     done = subprocess.run(command, cwd=tmp_path, env=outside, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and not done.stdout
-    assert done.stderr == "method is 'eagle'; it must be one of plain, autoregressive, dflash, dspark, dspark-rnn.\n"
+    assert done.stderr == f"method is 'eagle'; it must be one of {', '.join(METHODS)}.\n"
     code = (
         "from dspark_mini.backends import *; restart_on_one_thread(); print(hardware('numpy', 'cpu', None)['threads'])"
     )
