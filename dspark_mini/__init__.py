@@ -9,7 +9,7 @@ from dspark_mini.calibration import (
 from dspark_mini.confidence import choose_confident_prefix, conditional_acceptance
 from dspark_mini.drafting import dflash_parallel_candidates, dspark_markov_candidates
 from dspark_mini.economics import expected_accepted_length, net_benefit, speedup
-from dspark_mini.hardware import cache_mask, flatten_requests, speedup_with_interval, speeds_from_times
+from dspark_mini.hardware import cache_mask, flatten_requests, speeds_from_times, speedup_with_interval
 from dspark_mini.heads import LowRankHead, draft_inputs, low_rank_bias, rnn_head_step, sample_markov_block
 from dspark_mini.masks import block_mask, verification_mask
 from dspark_mini.records import build_draft_record

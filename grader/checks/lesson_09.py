@@ -480,7 +480,7 @@ SPEEDUP = (
 SPEEDUP_BAD = (
     Bad(call([10], [1.0], [10], [0.5]), ("plain_tokens", "tokens"), None, "one prompt tells no error"),
     Bad(call([10, 10], [1.0, 1.0], [10, 10], [0.5, 0.0]), "seconds", 1, "a text takes time"),
-    Bad(call([10, 10], [1.0, 1.0], [10], [0.5]), ("plain_tokens", "tokens"), None, "one text is missing"),
+    Bad(call([10] * 3, [1.0] * 3, [10] * 2, [0.5] * 2), ("plain_tokens", "tokens"), None, "one text is missing"),
     Bad(call([10, 0], [1.0, 1.0], [10, 10], [0.5, 0.5]), "plain_tokens", 1, "there is no text"),
 )
 SPEEDUP_BAD_HIDDEN: tuple[Bad, ...] = ()
@@ -492,7 +492,8 @@ SPEEDUP_BAD_HIDDEN = (
     Bad(call([10, 10], [1.0, 1.0], [10, -3], [0.5, 0.5]), "tokens", 1, "a negative number of tokens"),
     Bad(call([10, 10], [1.0, 1.0], [10.5, 3], [0.5, 0.5]), "tokens", 0, "half a token"),
     Bad(call([10, 10], [1.0, 1.0], [10, 10], [-0.5, 0.5]), "seconds", 0, "a negative time"),
-    Bad(call([10, 10], [1.0], [10, 10], [0.5, 0.5]), ("plain_tokens", "plain_seconds"), None, "a time is missing"),
+    Bad(call([10] * 3, [1.0] * 2, [10] * 3, [0.5] * 3), ("plain_tokens", "plain_seconds"), None, "a time is missing"),
+    Bad(call([10] * 3, [1.0] * 3, [10] * 3, [0.5] * 2), ("plain_tokens", "seconds"), None, "a time is missing"),
 )
 
 
