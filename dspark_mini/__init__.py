@@ -9,6 +9,7 @@ from dspark_mini.calibration import (
 from dspark_mini.confidence import choose_confident_prefix, conditional_acceptance
 from dspark_mini.drafting import dflash_parallel_candidates, dspark_markov_candidates
 from dspark_mini.economics import expected_accepted_length, net_benefit, speedup
+from dspark_mini.hardware import cache_mask, flatten_requests, speeds_from_times, speedup_with_interval
 from dspark_mini.heads import LowRankHead, draft_inputs, low_rank_bias, rnn_head_step, sample_markov_block
 from dspark_mini.masks import block_mask, verification_mask
 from dspark_mini.records import build_draft_record
@@ -32,6 +33,7 @@ __all__ = [
     "block_mask",
     "build_conditional_tree",
     "build_draft_record",
+    "cache_mask",
     "choose_confident_prefix",
     "conditional_acceptance",
     "cut_output",
@@ -42,6 +44,7 @@ __all__ = [
     "expected_accepted_length",
     "expected_calibration_error",
     "fit_sequential_temperatures",
+    "flatten_requests",
     "keep_drafting",
     "lagged_budget",
     "low_rank_bias",
@@ -53,7 +56,9 @@ __all__ = [
     "round_totals",
     "sample_markov_block",
     "schedule_prefixes",
+    "speeds_from_times",
     "speedup",
+    "speedup_with_interval",
     "tree_mask",
     "verification_mask",
     "verify_greedy",

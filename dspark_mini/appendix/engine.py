@@ -104,7 +104,7 @@ class TorchTarget:
 
 
 def _numbers(rows: Tensor) -> NDArray[np.float64]:
-    out: NDArray[np.float64] = rows.double().cpu().numpy()
+    out: NDArray[np.float64] = rows.cpu().double().numpy()
     return out
 
 

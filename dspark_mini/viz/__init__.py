@@ -1,5 +1,6 @@
 """Pictures drawn from the learner's own results; each function returns a figure that a notebook shows by itself."""
 
+from dspark_mini.viz.batches import flat_batch
 from dspark_mini.viz.calibration import overlap_picture, reliability_diagram
 from dspark_mini.viz.candidates import candidate_grid
 from dspark_mini.viz.clinic import bug_map
@@ -30,6 +31,7 @@ __all__ = [
     "draft_fates",
     "draft_tree",
     "emitted_laws",
+    "flat_batch",
     "gain_bars",
     "lines",
     "mask_picture",

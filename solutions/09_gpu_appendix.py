@@ -1,0 +1,609 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Lesson 09 · The GPU appendix
+#
+# *Does it hold on real hardware, and how would you know?*
+#
+# | | |
+# |---|---|
+# | **You build** | the mask of a static cache, a batch without padding, the scheduler's table from measured times, and a speed-up that says how sure it is |
+# | **Difficulty** | ●●○○ — four tasks of two to eight lines, NumPy only |
+# | **Time** | about 45 minutes |
+# | **You need** | Python; the ideas of lessons 05 and 07. PyTorch is optional: cells that use it say so where it is missing, and the lesson goes on |
+#
+# Run the cells from top to bottom (Shift+Enter). Each task has a cell with a `TODO` and, below it, a cell that
+# checks your function. Stuck? Open a terminal and type `dspark-mini hint 9.1`.
+
+# %% role="setup"
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dspark_mini.inputs import check_same_length, numbers, whole_number, whole_numbers
+from grader import check
+
+# %% [markdown]
+# ## The same model twice
+#
+# The kit's small language model exists twice: in NumPy (`dspark_mini/lm.py`), and in torch (`dspark_mini/appendix/`), where the same
+# classes also fit a larger Llama-style model and a GPU. Both read the same weight files. The next cell loads what this machine can run.
+
+# %% role="show"
+import importlib.util
+import time
+
+from dspark_mini import viz
+from dspark_mini.lm import load, prompts as lm_prompts
+from dspark_mini.weights import SHIPPED
+
+lm = load()
+models = {"NumPy": lm}
+if importlib.util.find_spec("torch"):
+    import torch
+
+    from dspark_mini.appendix import engine
+
+    torch.set_num_threads(1)                         # so small a model gains nothing from more
+    device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    models["torch"] = engine.load(SHIPPED, device)
+    print(f"NumPy {np.__version__} and torch {torch.__version__} on {device}")
+else:
+    print('torch is not here; `pip install -e ".[torch]"` brings it. The cells below go on with NumPy.')
+
+# %% [markdown]
+# **Are they the same?** Before anything is timed, the answers are compared: a fast model that computes something else proves nothing. One
+# forward over a prompt, all logits of all rows.
+
+# %% role="show"
+prompt = lm_prompts(lm.tokenizer, "code", 1)[0]
+
+
+def all_logits(model):
+    """Run the target over the prompt. (n, V)"""
+    model.clear()
+    return model.target.forward(prompt)
+
+
+expected = all_logits(lm)
+print(lm.tokenizer.decode(prompt))
+for name, model in models.items():
+    found = all_logits(model)
+    same = (found.argmax(axis=1) == expected.argmax(axis=1)).sum()
+    print(f"{name}: largest difference {np.abs(found - expected).max():.1e} in {found.size} logits, "
+          f"the same best token in {same} of {len(prompt)} rows")
+
+# %% [markdown]
+# Differences of rounding remain, because sums are added up in another order. They matter only where two tokens are nearly equal: if a greedy
+# text differs between two machines, look at the gap between its best two logits first, and for a bug after that.
+#
+# ## Task 9.1 · The mask of a static cache
+#
+# On a GPU, a step of a small batch can spend much of its time in *starting* kernels: one engine counted about 1,800 of them and 8 ms in each
+# round before it captured the verification as a graph that is replayed
+# ([imp pull request 856](https://github.com/kekzl/imp/pull/856)). But a graph has fixed shapes. So the cache of keys and values gets a fixed number of **slots**, and every forward attends to all
+# of them: the filled ones, the ones being written now, those that hold the rows of refused drafts, and those that hold nothing yet. Only the
+# **mask** tells them apart.
+#
+# * `rows` slots are filled; new token i is written into slot `rows + i`.
+# * It sees every slot in front of its own, and its own.
+# * It sees no slot behind that one, whatever is left over there.
+#
+# Rolling back is then free: the engine lowers `rows`, and the refused rows lie behind the mask until they are overwritten.
+#
+# By hand: 2 rows, 2 new tokens, 6 slots. The first new token goes into slot 2 and sees slots 0, 1, 2; the second sees slots 0 to 3. Slots 4 and 5 are
+# seen by nobody.
+
+# %% task="9.1"
+def cache_mask(rows: int, count: int, slots: int) -> NDArray[np.bool_]:
+    """Say which slots of a static cache each new token sees.
+
+    The cache has a fixed number of slots, of which the first `rows` hold earlier tokens. The new
+    tokens are written into the next `count` slots. Each sees all earlier tokens, the new ones in
+    front of it and itself. What lies behind, left over from refused drafts or never written, is
+    not seen.
+
+    Args:
+        rows: filled slots, at least 0.
+        count: new tokens, at least 1.
+        slots: all slots of the cache.
+
+    Returns:
+        Boolean array (count, slots), True where a token may look.
+
+    Raises:
+        ValueError: a number that is too small, or more tokens than there are free slots.
+
+    Example:
+        rows 2, count 2, slots 6
+        →  [[True, True, True, False, False, False],
+            [True, True, True, True, False, False]]
+
+    Source: static key-value caches, whose shapes never change, as compiled graphs need them.
+    """
+    rows = whole_number("rows", rows, low=0)
+    count = whole_number("count", count, low=1)
+    slots = whole_number("slots", slots, low=1)
+    if rows + count > slots:
+        raise ValueError(f"count is {count}, but {rows} of the {slots} slots are filled.")
+    ### BEGIN SOLUTION
+    own = rows + np.arange(count)  # (count,) the slot of each new token
+    return np.arange(slots) <= own[:, None]
+    ### END SOLUTION
+
+# %% check="9.1"
+check("9.1", cache_mask)
+
+# %% role="picture"
+viz.mask_picture(cache_mask(6, 4, 16), context_length=6, block_length=10, title="6 rows, 4 new tokens, 16 slots")
+
+# %% [markdown]
+# Behind the thick line the four new tokens make a triangle; the six slots to the right of it are there, and unseen. **Does it work on the
+# model?** The next cell fills the cache of the torch model with a prompt but its last four tokens, writes nine wrong tokens behind it,
+# rolls them back by moving the pointer, and runs the last four tokens under your mask. The logits must be those of NumPy above.
+
+# %% role="picture"
+from dspark_mini.layers import SLOTS
+
+mask = cache_mask(len(prompt) - 4, 4, SLOTS)
+if "torch" in models:
+    target = models["torch"].target
+    models["torch"].clear()
+    target.forward(prompt[:-4])
+    target.forward([prompt[0]] * 9)                  # nine drafts that are refused:
+    target.cache.drop(9)                             # their rows stay in the slots, the pointer moves back
+    slots = target.cache.take(4)
+    with torch.inference_mode():
+        tokens = torch.tensor([prompt[-4:]], device=device)
+        found, _ = target.model(tokens, target.cache, slots, slots, torch.from_numpy(mask).to(device))
+    print(f"largest difference {np.abs(found[0].cpu().numpy() - expected[-4:]).max():.1e}, {mask.shape[1]} slots")
+else:
+    print(f"torch is not here, so the mask of shape {mask.shape} is not tried on the model.")
+
+# %% [markdown]
+# ## What does a wide forward cost?
+#
+# Speculation pays because verifying eight tokens takes less than eight times as long as one. How much less depends on the machine. A
+# large model that decodes one request on a GPU is bound by memory: each step reads all weights once, for one token or for eight, so that scoring a
+# few tokens takes about as long as sampling one (Chen et al., [arXiv 2302.01318](https://arxiv.org/abs/2302.01318)). On a CPU, with a model that fits into its caches, the arithmetic is what takes time.
+#
+# So measure it. The next cell times the target's forward over 1 to 256 tokens behind the prompt. The sizes take turns, so that a slow
+# moment of the machine meets all of them, and the **median** of each is kept; the first turn, in which memory is touched for the first time, is not
+# counted.
+
+# %% role="show"
+SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+
+
+def step_seconds(model, repeats=9):
+    """Measure the target's forward over so many tokens: the median seconds of each size."""
+    model.clear()
+    model.target.forward(prompt)
+    spans = {size: [] for size in SIZES}
+    for turn in range(repeats + 1):
+        for size, found in spans.items():
+            start = time.perf_counter()
+            model.target.forward([prompt[0]] * size)
+            found.append(time.perf_counter() - start)
+            model.target.cache.drop(size)
+    return [float(np.median(found[1:])) for found in spans.values()]
+
+
+measured = {name: step_seconds(model) for name, model in models.items()}
+for name, seconds in measured.items():
+    print(f"{name}: one token {1000 * seconds[0]:.2f} ms, eight {1000 * seconds[3]:.2f} ms, "
+          f"ratio {seconds[3] / seconds[0]:.2f}")
+viz.lines(
+    {"milliseconds a step": {name: 1000 * np.array(seconds) for name, seconds in measured.items()}},
+    x=SIZES, x_name="tokens of a forward", log_x=True,
+)
+
+# %% [markdown]
+# The ratio T(8) / T(1) is the price of a block. If it is r, a round that drafts for free is at most τ / r times as fast as plain decoding: with
+# τ = 4 and r = 2, twice. A drafter that is good enough for one machine may lose on another with the same τ. Mind the denominator, too: a
+# slow single step makes every ratio look good. Compare tokens per second as well.
+#
+# ## Task 9.2 · Many requests, no padding
+#
+# A server verifies many requests at once, and the scheduler of lesson 05 gives each another verify length ℓ. A rectangular batch would pad all of them to the
+# longest, and pay for what was trimmed. So the rows are laid **end to end**: for each request its anchor, then its ℓ drafts. The linear layers,
+# where the time goes, do not care which row belongs to whom. Attention does, and is told by three lists:
+#
+# * `requests`: whose row it is;
+# * `positions`: where it stands in its own text; the anchor stands behind the rows of its cache, at position `cache_rows[r]`;
+# * `starts`: R + 1 numbers, the first flat row of each request, and the number of all rows at the end.
+#
+# By hand: two requests with ℓ = [2, 0] and cache rows [5, 3]. The first brings rows at positions 5, 6, 7, the second its anchor at
+# position 3. `requests` = [0, 0, 0, 1], `positions` = [5, 6, 7, 3], `starts` = [0, 3, 4].
+
+# %% task="9.2"
+def flatten_requests(verify_lengths: ArrayLike, cache_rows: ArrayLike) -> dict[str, list[int]]:
+    """Lay the tokens of many requests end to end, so that one forward verifies all without padding.
+
+    A request brings its anchor and then its drafts: 1 + ℓ rows, one behind the other. Its cache
+    holds all tokens before the anchor, so the anchor's position in the text is the number of rows
+    in the cache.
+
+    Args:
+        verify_lengths: (R,) ℓ of each request, at least 0; R = 0 is legal.
+        cache_rows: (R,) the rows that each request's cache holds before the forward, at least 0.
+
+    Returns:
+        A dict of lists of plain ints: requests, the request of each flat row; positions, the place
+        of each flat row in its own text; starts, R + 1 numbers: the first flat row of each request,
+        and at the end the number of all flat rows.
+
+    Raises:
+        ValueError: a length or a number of rows below 0, or arguments of different length.
+
+    Example:
+        verify_lengths [2, 0], cache_rows [5, 3]
+        →  {'requests': [0, 0, 0, 1], 'positions': [5, 6, 7, 3], 'starts': [0, 3, 4]}
+
+    Source: batches without padding, where `starts` is known as cu_seqlens (FlashAttention).
+    """
+    lengths = whole_numbers("verify_lengths", verify_lengths, low=0)  # (R,)
+    rows = whole_numbers("cache_rows", cache_rows, low=0)  # (R,)
+    check_same_length("verify_lengths", lengths, "cache_rows", rows)
+    ### BEGIN SOLUTION
+    requests: list[int] = []
+    positions: list[int] = []
+    starts = [0]
+    for request, (length, before) in enumerate(zip(lengths, rows)):
+        requests += [request] * (1 + length)
+        positions += range(before, before + 1 + length)
+        starts.append(len(requests))
+    return {"requests": requests, "positions": positions, "starts": starts}
+    ### END SOLUTION
+
+# %% check="9.2"
+check("9.2", flatten_requests)
+
+# %% role="picture"
+viz.flat_batch(**flatten_requests([2, 0, 6, 1, 3], [5, 3, 8, 12, 4]))
+
+# %% [markdown]
+# The bold numbers are `starts`. Every pair of neighbours encloses a request, so the last request needs the last number.
+#
+# **One forward for three texts.** With torch, the next cell decodes three prompts of three domains, each cut at its last tokens, and verifies what was
+# cut off in one ragged forward, laid out by your function. The logits must be those of three separate forwards. In
+# `dspark_mini/appendix/evidence/batched.py` a mask over each request's slots keeps the texts apart: task 9.1, for a batch.
+
+# %% role="picture"
+texts = [lm_prompts(lm.tokenizer, domain, 1, seed=3)[0] for domain in ("math", "code", "chat")]
+lengths = [min(size, len(text) - 2) for size, text in zip((3, 1, 5), texts)]
+flat = flatten_requests(lengths, [len(text) - 1 - length for text, length in zip(texts, lengths)])
+print(flat)
+if "torch" in models:
+    from dspark_mini.appendix.evidence.batched import RaggedCache, Rows, ragged_forward
+
+    cpu = models["torch"] if device == "cpu" else engine.load(SHIPPED, drafters=())  # the evidence runs on the CPU
+    cache = RaggedCache(cpu.target.shape, cpu.target.shape.layers, requests=3, slots=64)
+    before = flatten_requests([len(text) - 2 - length for text, length in zip(texts, lengths)], [0, 0, 0])
+    for part in (before, flat):                      # first the texts up to the anchors, then the flat batch
+        owner, positions, starts = (torch.tensor(part[name]) for name in ("requests", "positions", "starts"))
+        rows = Rows(owner, torch.arange(len(owner)) - starts[owner], positions, int(starts.diff().max()))
+        tokens = torch.tensor([texts[r][place] for r, place in zip(part["requests"], part["positions"])])
+        logits, _ = ragged_forward(cpu.target.model, cache, tokens, rows)
+    for r, (text, length) in enumerate(zip(texts, lengths)):
+        lm.clear()
+        alone = lm.target.forward(text)[-1 - length:]
+        together = logits[flat["starts"][r]:flat["starts"][r + 1]].numpy()
+        print(f"request {r}: {1 + length} rows, largest difference {np.abs(alone - together).max():.1e}")
+else:
+    print("torch is not here, so the ragged forward is not run.")
+
+# %% [markdown]
+# ## Task 9.3 · The table, measured
+#
+# The scheduler of lesson 05 maximises Θ = τ · SPS(B) and reads SPS, steps per second, from a table with an entry for every batch size B.
+# Nobody measures every size. From the times at a few sizes the table is made like this:
+#
+# 1. **Times never fall.** Where a larger batch was measured as faster than a smaller one, noise did it. Replace each time by the largest of its
+#    own and all in front of it.
+# 2. **Straight lines.** Between two measured sizes the *time* lies on the straight line between their times. (Not the speed: twice the work takes twice the
+#    time, so it is times that lie on lines.)
+# 3. **Speeds.** Entry B is 1 over the time at B. Entry 0 is 0.0.
+# 4. **No guess.** A table that shall reach beyond the largest measured size is refused. The given checks do that.
+#
+# By hand: sizes [1, 2, 4] took [.25, .125, .75] seconds. The second is raised to .25. At size 3 the line between .25 and .75 is at .5. The
+# table up to 4 is [0, 4, 4, 2, 1.333…].
+
+# %% task="9.3"
+def speeds_from_times(batch_sizes: ArrayLike, seconds: ArrayLike, largest: int) -> list[float]:
+    """Turn measured step times into the table of steps per second that the scheduler reads.
+
+    First, no measured time stays below that of a smaller batch: it is raised to it, since a larger
+    batch has no less to do and only noise says otherwise. Then, between two measured sizes, the
+    time lies on the straight line between theirs. Beyond the largest one nothing is known.
+
+    Args:
+        batch_sizes: (n,) the measured sizes, in tokens; they rise, and begin with 1.
+        seconds: (n,) the time of a step at each of these sizes, a median of several.
+        largest: the last size of the table, at least 1 and at most the last that was measured.
+
+    Returns:
+        largest + 1 plain floats: entry B is the number of steps per second at a batch of B tokens,
+        entry 0 is 0.0.
+
+    Raises:
+        ValueError: sizes that do not begin with 1 or do not rise, a time that is no finite number
+            above 0, arguments of different length, or a table beyond all that was measured.
+
+    Example:
+        batch_sizes [1, 2, 4], seconds [.25, .125, .75], largest 4
+        the times become .25, .25 and .75, and .5 at the size of 3  →  [0, 4, 4, 2, 1.333…]
+
+    Source: DSpark (arXiv 2607.05147), Section 3.2: SPS(B), profiled once into a table.
+    """
+    sizes = whole_numbers("batch_sizes", batch_sizes, low=1)  # (n,)
+    times = numbers("seconds", seconds, low=0.0, above=True)  # (n,)
+    check_same_length("batch_sizes", sizes, "seconds", times)
+    if not sizes:
+        raise ValueError("batch_sizes is empty, so nothing was measured.")
+    for i, (before, size) in enumerate(zip([0, *sizes], sizes)):
+        if size <= before or (i == 0 and size != 1):
+            wanted = f"above {before}, the size before it" if i else "1, the smallest batch"
+            raise ValueError(f"batch_sizes[{i}] must be {wanted}, not {size}.")
+    largest = whole_number("largest", largest, low=1, high=sizes[-1])
+    ### BEGIN SOLUTION
+    rising = np.maximum.accumulate(times)  # (n,) no batch is faster than a smaller one
+    between = np.interp(np.arange(1, largest + 1), sizes, rising)  # (largest,)
+    return [0.0, *(1.0 / between).tolist()]
+    ### END SOLUTION
+
+# %% check="9.3"
+check("9.3", speeds_from_times)
+
+# %% [markdown]
+# **Your table, and what the scheduler makes of it.** The times measured above, on this machine, become a table for each model. Then 1 to 32
+# requests with seven drafts each, with random confidences, are scheduled. Nothing is decoded here; only the table is real. It was
+# measured on one text with B rows; the linear layers do the same work for B rows of many requests.
+
+# %% role="picture"
+from grader import own
+
+tables = {name: speeds_from_times(SIZES, seconds, 256) for name, seconds in measured.items()}
+schedule = own("5.1")
+rng = np.random.default_rng(0)
+USERS = [1, 2, 4, 8, 16, 32]
+confidences = {users: rng.beta(6, 1, size=(users, 7)) for users in USERS}
+viz.lines(
+    {"verified draft tokens a request": {
+        name: [float(np.mean(schedule(confidences[users], table))) for users in USERS]
+        for name, table in tables.items()
+    }},
+    x=USERS, x_name="requests at the same time", log_x=True,
+)
+
+# %% [markdown]
+# The more requests share the machine, the more it costs to verify one more token, and the fewer tokens are worth it: the shape of the paper's
+# serving figure, where the budget falls from 4–6 tokens a request to 1–2. Where the curve bends is a matter of the hardware, and that is the
+# reason for a measured table. Θ counts the target's step only; an engine adds the draft to the time of a step, as
+# `dspark_mini/appendix/evidence/speeds.py` does.
+#
+# ## Task 9.4 · How sure is a speed-up?
+#
+# "Twice as fast" is a claim about prompts that were not run. Two things go wrong with it so often that they make a task:
+#
+# **A mean of ratios.** Ten short prompts at 3 × and one long prompt at 1 × have a mean of 2.8 ×, while a user who waits for all of them
+# gains next to nothing if the long one takes most of the time. So add first and divide then: a speed is all tokens over all seconds, and the speed-up is the ratio of two speeds.
+#
+# **No interval.** Leave one prompt out and compute the speed-up of the others. If it moves much, the answer hangs on that prompt. The
+# **jackknife** does this for every prompt. With the n speed-ups $s_i$, each without prompt i, and their mean $m$:
+#
+# $$\text{variance} = \frac{n-1}{n}\sum_i (s_i - m)^2, \qquad \text{low}, \text{high} = \text{speedup} \mp 1.96\,\sqrt{\text{variance}}$$
+#
+# The $s_i$ are very much alike, since any two share all prompts but two; the factor makes up for that. It is deterministic, unlike a bootstrap, so that two
+# people get the same interval from the same measurements.
+#
+# By hand: two prompts, 10 tokens each both ways, plainly in 1 s each, speculatively in .5 s and .25 s. The speed-up is (20 / .75) / (20 / 2)
+# = 2.667. Without the first prompt it is 4, without the second 2; m = 3, the variance is ½ · (1 + 1) = 1, and the interval reaches from
+# 0.707 to 4.627. Two prompts say next to nothing.
+
+# %% task="9.4"
+def speedup_with_interval(
+    plain_tokens: ArrayLike,
+    plain_seconds: ArrayLike,
+    tokens: ArrayLike,
+    seconds: ArrayLike,
+) -> dict[str, float]:
+    """Compare two ways of decoding the same prompts, and say how sure the answer is.
+
+    The speed of a way is its tokens over its seconds, each summed over all prompts; the speed-up is
+    the ratio of the two speeds. The jackknife tells its error: leave one prompt out, of both ways,
+    and compute the speed-up of the others; do so for each prompt. With m the mean of these n
+    speed-ups s_i, the variance is (n − 1) / n · Σ (s_i − m)², the error is its square root, and the
+    interval reaches 1.96 errors to either side of the speed-up of all prompts.
+
+    Args:
+        plain_tokens: (n,) tokens that plain decoding made of each prompt, at least 1; n ≥ 2.
+        plain_seconds: (n,) the time that it took, above 0.
+        tokens: (n,) tokens that the other way made of the same prompts, at least 1.
+        seconds: (n,) the time that it took, above 0.
+
+    Returns:
+        A dict of plain floats: speedup, low and high, the last two the ends of the interval.
+
+    Raises:
+        ValueError: fewer than two prompts, a number of tokens below 1, a time that is no finite
+            number above 0, or arguments of different length.
+
+    Example:
+        plain_tokens [10, 10], plain_seconds [1, 1], tokens [10, 10], seconds [.5, .25]
+        speedup (20 / .75) / (20 / 2) = 2.667; without the first prompt 4, without the second 2
+        mean 3, variance 1 / 2 · (1 + 1) = 1, error 1  →  2.667, from 0.707 to 4.627
+
+    Source: Tukey's jackknife, in Efron and Stein, The Jackknife Estimate of Variance (1981).
+    """
+    plain_counts = whole_numbers("plain_tokens", plain_tokens, low=1)  # (n,)
+    plain_times = numbers("plain_seconds", plain_seconds, low=0.0, above=True)  # (n,)
+    counts = whole_numbers("tokens", tokens, low=1)  # (n,)
+    times = numbers("seconds", seconds, low=0.0, above=True)  # (n,)
+    check_same_length("plain_tokens", plain_counts, "plain_seconds", plain_times)
+    check_same_length("plain_tokens", plain_counts, "tokens", counts)
+    check_same_length("plain_tokens", plain_counts, "seconds", times)
+    if len(counts) < 2:
+        raise ValueError(f"plain_tokens has {len(counts)} entries, but it takes two or more.")
+    ### BEGIN SOLUTION
+    measured = np.array([counts, times, plain_counts, plain_times])  # (4, n)
+    total = measured.sum(axis=1)[:, None]  # (4, 1)
+    made, took, plain_made, plain_took = np.hstack([total, total - measured])
+    ratios = (made / took) / (plain_made / plain_took)  # (1 + n,) of all, and with one left out
+    speedup, left_out = float(ratios[0]), ratios[1:]
+    reach = 1.96 * float(np.sqrt((left_out.size - 1) * left_out.var()))
+    return {"speedup": speedup, "low": speedup - reach, "high": speedup + reach}
+    ### END SOLUTION
+
+# %% check="9.4"
+check("9.4", speedup_with_interval)
+
+# %% [markdown]
+# **On the clock of this machine.** Six prompts of each domain, decoded plainly and by DSpark with seven drafts a round, at temperature 1. The two
+# ways draw different texts, so tokens differ as well as seconds. Steps of earlier lessons are your own where they pass. Plain
+# decoding gets no drafter, so that it does not pay for one.
+
+# %% role="picture"
+from dataclasses import replace
+
+from dspark_mini.engine import Steps, generate
+
+print("by hand:", speedup_with_interval([10, 10], [1.0, 1.0], [10, 10], [0.5, 0.25]))
+
+
+class NoDrafter:
+    """Stands where a drafter would be, and costs nothing."""
+
+    bias, rows = None, 0
+
+    @property
+    def cache(self):
+        return self
+
+    def extend(self, tokens):
+        """Count the committed tokens, as the engine expects of a cache."""
+        self.rows += len(tokens)
+
+
+speculative = Steps(verify_sampling=own("1.4"), cut=own("1.6"), rollback=own("7.1"), block_size=lambda trace: 7)
+plain = replace(speculative, keep_drafting=lambda trace: False)
+
+
+def decode(model, drafter, text, steps, seed):
+    """Let a model continue a prompt: the tokens and the seconds it took."""
+    model.clear()
+    rng, end = np.random.default_rng(seed), [model.tokenizer.end]
+    start = time.perf_counter()
+    trace = generate(model.target, drafter, text, 60, end, temperature=1.0, rng=rng, steps=steps)
+    return len(trace.output), time.perf_counter() - start
+
+
+clock = {}
+for name, model in models.items():
+    for domain in ("math", "code", "chat"):
+        texts = lm_prompts(lm.tokenizer, domain, 6, seed=9)
+        decode(model, model.drafters["dspark"], texts[0], speculative, 0)  # to warm up; not counted
+        pairs = [                                    # in turns, so that a slow moment of the machine meets both
+            (*decode(model, NoDrafter(), text, plain, i), *decode(model, model.drafters["dspark"], text, speculative, i))
+            for i, text in enumerate(texts)
+        ]
+        clock[name, domain] = list(zip(*pairs))      # four lists: tokens and seconds, plainly and with DSpark
+        found = speedup_with_interval(*clock[name, domain])
+        print(f"{name:6} {domain}  {sum(clock[name, domain][0]) / sum(clock[name, domain][1]):5.0f} tokens/s plain, "
+              f"{found['speedup']:.2f} times as fast with DSpark, 95 % from {found['low']:.2f} to {found['high']:.2f}")
+
+# %% [markdown]
+# Read the interval before the number: one that contains 1 proves no gain. Six prompts leave it wide, and a busy machine makes it much wider: a single
+# text that had to wait for the processor can make a speed-up of ten out of one of two, and only the interval tells. Quadruple the
+# prompts, and it shrinks by half. What the interval cannot know is what all prompts have in common: other domains, another temperature, another
+# machine.
+#
+# ## How the models were trained
+#
+# `dspark-mini appendix train` makes the weights that you have used: the target learns from a seeded corpus of three domains and is then
+# **frozen**. It writes rows of text itself, at temperature 1, and drafters learn from those, because their task is to guess *this* target and no
+# other. In every row anchors are drawn at random. The block behind each sees the target's features in front of its anchor
+# only (lesson 02, task 2.4), and pays
+#
+# $$L = 0.1 \cdot \text{CE} + 0.9 \cdot \text{TV} + 1.0 \cdot \text{conf}$$
+#
+# with weights $e^{-(k-1)/\gamma}$ along the block: CE is the cross-entropy of the target's tokens, TV = ‖q − p‖₁ the distance whose half is the chance of a
+# rejection (lesson 01), and conf the binary cross-entropy of the confidence to 1 − ½‖q − p‖₁ (lesson 04). DFlash has no confidence head.
+#
+# With torch, the next cell lets the target write twelve rows and computes the loss of the shipped drafters on them, by the training's own forward.
+
+# %% role="show"
+if "torch" in models:
+    from dspark_mini.appendix.blocks import Blocks, draft_loss, sample_anchors
+    from dspark_mini.appendix.rows import written_rows
+    from dspark_mini.appendix.training import load_drafter
+
+    target = models["torch"].target.model
+    rows = written_rows(target, lm.tokenizer, rows=12, length=120, seed=5)
+    anchors = sample_anchors(12, 120, 16, 7, torch.Generator().manual_seed(0)).to(device)
+    overlaps = {}
+    with torch.inference_mode():
+        logits, features = target(rows)
+        for label, file in (("DFlash", "dflash"), ("DSpark", "dspark")):
+            drafter = load_drafter(SHIPPED / f"{file}.safetensors", target)
+            parts = draft_loss(drafter, target, Blocks(rows, features, logits, anchors))
+            overlaps[label] = parts.pop("overlap").cpu().numpy()
+            print(label, {part: round(float(value), 3) for part, value in parts.items()})
+    figure = viz.acceptance_decay(overlaps, title="1 − ½ ‖q − p‖₁ by position, on the target's own text")
+else:
+    figure = None
+    print("torch is not here, so the loss is not computed.")
+figure
+
+# %% [markdown]
+# The curve is the chance that a draft is accepted at each position, on texts that the target wrote. DFlash guesses its positions apart from each other
+# and pays for it towards the end of the block; DSpark's head knows the token in front.
+#
+# ## What you can run
+#
+# | you type | you get |
+# |---|---|
+# | `dspark-mini race --backend torch --device cuda` | plain decoding against the drafters, live, then a table; also `cpu` and `mps` |
+# | `dspark-mini appendix train` | target and drafters, from seeds; stopped, it goes on |
+# | `dspark-mini appendix reproduce` | the paper's tables and figures at this scale, in one JSON, with intervals |
+#
+# Results that ship with the kit lie in `dspark_mini/appendix/results/`, each with the name of its hardware. A machine whose name stands in no such
+# file was not measured, and nothing is said about it here.
+#
+# Reading `dspark_mini/appendix/`, in this order: `model.py` (the target, the static cache of task 9.1), `drafters.py` (DFlash, DSpark and an
+# autoregressive one), `engine.py` (the same loop as in lesson 07), `blocks.py` (the training forward and the loss), `rows.py` and `training.py`,
+# `plan.py` (what is trained, in which order), `evidence/batched.py` (task 9.2), `evidence/speeds.py` (task 9.3) and `evidence/serving.py` (lesson 05 on a
+# server in miniature).
+#
+# ## Looking back
+#
+# * **What you saw.** The text does not depend on the hardware; the speed does, through T(8) / T(1) and the curve behind it. So the comparison
+#   comes in this order: same answers, then times as medians, then a ratio of sums, then its interval.
+# * **What the paper reports.** The sequential head adds 0.2–1.3 % to a round's latency (draft lengths 4–16, batch 128); in serving, each user is
+#   60–85 % faster at the same total throughput, and the verify budget falls from 4–6 tokens a request to 1–2 as concurrency grows
+#   (DSpark, arXiv 2607.05147). Those are its models and its GPUs; compare shapes, not numbers.
+# * **What production engines got wrong here.**
+#   *A static cache without its mask*: the attention kernel inferred a causal mask from the length of the whole cache, and the numbers were
+#   wrong ([Transformers pull request 30437](https://github.com/huggingface/transformers/pull/30437)).
+#   *`starts` one entry short*: a slice of R numbers where R + 1 belong, in the path of speculative decoding
+#   ([vLLM pull request 39120](https://github.com/vllm-project/vllm/pull/39120)).
+#   *Positions frozen into a graph*: with captured graphs, verified rows went to the slots of the dummy batch that the graph was captured with.
+#   The tokens accepted a step stayed at 1.32, and GSM8K fell from 96 to 88
+#   ([TensorRT-LLM pull request 17110](https://github.com/NVIDIA/TensorRT-LLM/pull/17110)): look at the answers, not only at τ.
+#   *Acceptance without a gain*: 3.3 tokens accepted in blocks of 8, and still slower than plain decoding, because of what the wide forward costs
+#   ([mlxcel issue 1782](https://github.com/lablup/mlxcel/issues/1782)).
+#
+# ## Further reading
+#
+# * DSpark: *Confidence-Scheduled Speculative Decoding with Semi-Autoregressive Generation*, Section 3.2,
+#   [arXiv 2607.05147](https://arxiv.org/abs/2607.05147)
+# * Efron and Stein: *The Jackknife Estimate of Variance*, Annals of Statistics 9 (1981)
