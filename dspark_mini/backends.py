@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import platform
 import subprocess
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dspark_mini.appendix.devices import require_torch
 from dspark_mini.lm import load
 from dspark_mini.weights import SHIPPED
 from dspark_mini.workspace import UserError
@@ -41,13 +41,14 @@ def restart_on_one_thread() -> None:
     sys.exit(subprocess.run(command, env=environment).returncode)
 
 
-def load_model(backend: str, device: str, drafters: Sequence[str]) -> Any:
+def load_model(backend: str, device: str, drafters: Sequence[str], compiled: bool = False) -> Any:
     """Load the small language model where it is to run.
 
     Args:
         backend: numpy or torch.
         device: cpu; with torch also cuda or mps.
         drafters: which drafters will be asked for.
+        compiled: whether torch makes a graph of the target's forward.
 
     Returns:
         A SmallLM, or what has the same attributes.
@@ -63,18 +64,10 @@ def load_model(backend: str, device: str, drafters: Sequence[str]) -> Any:
     with plain_words(device):
         if backend == "numpy":
             return load(drafters=drafters)
-        try:
-            engine = importlib.import_module("dspark_mini.appendix.engine")
-        except ModuleNotFoundError as error:
-            if error.name != "torch":
-                raise
-            raise UserError("The torch backend needs PyTorch; `pip install 'dspark-mini[torch]'` adds it.") from None
-        try:
-            return engine.load(SHIPPED, device)
-        except (AssertionError, RuntimeError) as error:  # torch has no error of its own for a device it lacks
-            if _out_of_memory(error):
-                raise
-            raise UserError(f"The device {device!r} cannot be used here: {_first_line(error)}.") from error
+        require_torch(device)
+        from dspark_mini.appendix import engine
+
+        return engine.load(SHIPPED, device, drafters, compiled)
 
 
 @contextmanager
@@ -87,17 +80,13 @@ def plain_words(device: str) -> Iterator[None]:
     except (MemoryError, RuntimeError) as error:
         if not _out_of_memory(error):
             raise
-        raise UserError(f"The device {device!r} ran out of memory; fewer --tokens need less.") from error
+        raise UserError(f"The device {device!r} ran out of memory.") from error
 
 
 def _out_of_memory(error: BaseException) -> bool:
     """Tell torch's refusals of memory from its other errors; some have a class of their own, others only a text."""
     text = f"{type(error).__name__} {error}".lower()
     return any(words in text for words in ("memoryerror", "outofmemory", "out of memory", "can't allocate memory"))
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
 def hardware(backend: str, device: str, model: Any) -> dict[str, Any]:

@@ -7,7 +7,6 @@ extends it, and the features of the new rows become keys and values. A block sta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from dspark_mini.draft_heads import DraftHead
 from dspark_mini.drafts import Logits, Probabilities, choose
 from dspark_mini.inputs import token_in, whole_number
 from dspark_mini.layers import Floats, Layer, Rotary, SlotCache, rms_norm
-from dspark_mini.shapes import DrafterShape, TargetShape, from_json
+from dspark_mini.shapes import DrafterShape, TargetShape
 from dspark_mini.transformer import LanguageModel
 from dspark_mini.weights import Weights
 
@@ -144,6 +143,8 @@ class AutoregressiveDrafter(Drafter):
     bias = None
 
     def __init__(self, weights: Weights, shape: DrafterShape, target: LanguageModel) -> None:
+        if shape.layers != 1:
+            raise ValueError(f"layers is {shape.layers}; the autoregressive drafter has one.")
         super().__init__(weights, shape, target)
         self.join = np.ascontiguousarray(weights["join.weight"].T)  # (2d, d)
         self.last = np.zeros((1, target.shape.width), np.float32)  # the hidden state of the last forward
@@ -196,9 +197,6 @@ class AutoregressiveDrafter(Drafter):
         return self.logits(self.last)
 
 
-def make_drafter(
-    weights: Weights, header: dict[str, Any], target: LanguageModel
-) -> BlockDrafter | AutoregressiveDrafter:
-    """Build the drafter that a weight file holds, for a target."""
-    shape = from_json(DrafterShape, header["shape"])
+def make_drafter(weights: Weights, shape: DrafterShape, target: LanguageModel) -> BlockDrafter | AutoregressiveDrafter:
+    """Build the drafter of a shape, for a target."""
     return (BlockDrafter if shape.kind == "block" else AutoregressiveDrafter)(weights, shape, target)

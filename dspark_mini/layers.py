@@ -11,7 +11,7 @@ from dspark_mini.shapes import TargetShape
 from dspark_mini.weights import Weights
 
 Floats = NDArray[np.float32]
-SLOTS = 320  # tokens that a text may have
+SLOTS = 384  # tokens that a text may have
 
 
 def rms_norm(x: Floats, weight: Floats, eps: float) -> Floats:

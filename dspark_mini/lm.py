@@ -14,9 +14,8 @@ import numpy as np
 
 from dspark_mini.corpus import DOMAINS, WRITERS
 from dspark_mini.drafters import make_drafter
-from dspark_mini.shapes import TargetShape, from_json
 from dspark_mini.transformer import LanguageModel
-from dspark_mini.weights import SHIPPED, load_weights
+from dspark_mini.weights import SHIPPED, drafter_header, load_weights, target_header, told_of
 from dspark_mini.words import Tokenizer
 
 DRAFTERS = ("autoregressive", "dflash", "dspark", "dspark-rnn")
@@ -29,6 +28,7 @@ class SmallLM:
     target: Any  # LanguageModel, or what the appendix makes of the same weights
     drafters: dict[str, Any]
     tokenizer: Tokenizer
+    accelerator: str | None = None  # the name of the GPU that it runs on
 
     def clear(self) -> None:
         """Empty all caches, for another text."""
@@ -46,12 +46,17 @@ def load(folder: Path = SHIPPED, drafters: Sequence[str] = DRAFTERS) -> SmallLM:
     Raises:
         ValueError: weights that are missing, or do not fit.
     """
-    weights, header = load_weights(folder / "target.safetensors")
-    tokenizer, shape = Tokenizer(header["words"]), from_json(TargetShape, header["shape"])
-    if len(tokenizer.words) != shape.vocabulary:
-        raise ValueError(f"{folder} names {len(tokenizer.words)} words for a vocabulary of {shape.vocabulary}.")
-    target = LanguageModel(weights, shape)
-    made = {name: make_drafter(*load_weights(folder / f"{name}.safetensors"), target) for name in drafters}
+    path = folder / "target.safetensors"
+    weights, header = load_weights(path)
+    shape, tokenizer = target_header(path, header)
+    with told_of(path):
+        target = LanguageModel(weights, shape)
+    made = {}
+    for name in drafters:
+        path = folder / f"{name}.safetensors"
+        weights, header = load_weights(path)
+        with told_of(path):
+            made[name] = make_drafter(weights, drafter_header(path, header), target)
     return SmallLM(target, made, tokenizer)
 
 

@@ -44,6 +44,7 @@ class Wishes:
     prompt: str | None = None
     backend: str = "numpy"
     device: str = "cpu"
+    compiled: bool = False
     json_file: Path | None = None
     picture_file: Path | None = None
 
@@ -54,6 +55,8 @@ class Wishes:
         for path in (self.json_file, self.picture_file):
             if path is not None and not path.parent.is_dir():
                 raise ValueError(f"{path} cannot be written, because there is no folder {path.parent}.")
+        if self.picture_file is not None and len(self.rules.order) == 1:
+            raise ValueError("picture shows drafters, so plain decoding alone has none.")
         if self.picture_file is not None and self.picture_file.suffix.lower() not in PICTURES:
             raise ValueError(f"{self.picture_file} must end in {' or '.join(PICTURES)}.")
 
@@ -69,7 +72,8 @@ def hold_race(wishes: Wishes, console: Console) -> None:
         UserError: something that cannot be had, in one sentence.
     """
     console.print(legend())
-    model = load_model(wishes.backend, wishes.device, sorted({drafter_of(name) for name in wishes.rules.order[1:]}))
+    names = sorted({drafter_of(name) for name in wishes.rules.order[1:]})
+    model = load_model(wishes.backend, wishes.device, names, wishes.compiled)
     machine = hardware(wishes.backend, wishes.device, model)
     runs: list[Run] = []
     with plain_words(wishes.device):

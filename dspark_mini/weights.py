@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from dspark_mini.files import whole
+from dspark_mini.shapes import DrafterShape, TargetShape, from_json
+from dspark_mini.words import Tokenizer
 
 Weights = dict[str, NDArray[np.float32]]
 SHIPPED = Path(__file__).parent / "weights"
@@ -46,3 +49,35 @@ def load_weights(path: Path) -> tuple[Weights, dict[str, Any]]:
             return {name: file.get_tensor(name).astype(np.float32) for name in file.keys()}, header  # noqa: SIM118
     except (SafetensorError, KeyError, json.JSONDecodeError) as error:
         raise ValueError(f"{path} is no weight file of dspark_mini: {error}") from error
+
+
+def target_header(path: Path, header: Mapping[str, Any]) -> tuple[TargetShape, Tokenizer]:
+    """Read the shape of a target and its words from the header of its file.
+
+    Raises:
+        ValueError: a header that is no target's, or words that do not fit the vocabulary.
+    """
+    with told_of(path):
+        shape, tokenizer = from_json(TargetShape, header["shape"]), Tokenizer(header["words"])
+        if len(tokenizer.words) != shape.vocabulary:
+            raise ValueError(f"it names {len(tokenizer.words)} words for a vocabulary of {shape.vocabulary}.")
+        return shape, tokenizer
+
+
+def drafter_header(path: Path, header: Mapping[str, Any]) -> DrafterShape:
+    """Read the shape of a drafter from the header of its file.
+
+    Raises:
+        ValueError: a header that is no drafter's.
+    """
+    with told_of(path):
+        return from_json(DrafterShape, header["shape"])
+
+
+@contextmanager
+def told_of(path: Path) -> Iterator[None]:
+    """Turn whatever is wrong with the content of a weight file into one sentence about the file."""
+    try:
+        yield
+    except (KeyError, TypeError, IndexError, ValueError) as error:
+        raise ValueError(f"{path} cannot be used: {error}") from error

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from dspark_mini.appendix.model import Layer, Target, rotary_turns
+from dspark_mini.appendix.model import Layer, Rotary, Target
 from dspark_mini.shapes import DrafterShape, TargetShape
 
 
@@ -80,15 +80,12 @@ class Drafter(nn.Module):
         sizes = (width, target.heads, target.kv_heads, target.head_width, target.feed_forward, target.eps)
         self.layers = nn.ModuleList(Layer(*sizes) for _ in range(shape.layers))
         self.norm = nn.RMSNorm(width, eps=target.eps)
+        self.rotary = Rotary(target.head_width, target.rope_theta)
 
     def context(self, features: Tensor) -> Tensor:
         """Fuse the hidden states of the chosen layers: H_ctx. (…, d)"""
         out: Tensor = self.fuse_norm(self.fuse(features))
         return out
-
-    def turns(self, positions: Tensor) -> Tensor:
-        """Return cosine and sine of the positions. (2, …, n, d_h / 2)"""
-        return rotary_turns(positions, self.target.head_width, self.target.rope_theta)
 
     def base_logits(self, hidden: Tensor, model: Target) -> Tensor:
         """Return U over the tokens that can be drafted, by the target's own head. (…, V)"""
@@ -123,7 +120,7 @@ class BlockDrafter(Drafter):
             context: of each layer, the keys and values of the features, see context_rows.
             mask: (…, n, T + n) who sees whom: features before the own anchor, and the own block. Without it, all.
         """
-        turns, x = self.turns(positions), block
+        turns, x = self.rotary(positions), block
         for layer, (old_keys, old_values) in zip(self.layers, context):
             normed = layer.attention_norm(x)
             keys, values = layer.attention.keys_values(normed, turns)
@@ -138,7 +135,7 @@ class BlockDrafter(Drafter):
 
     def context_rows(self, features: Tensor, positions: Tensor) -> list[tuple[Tensor, Tensor]]:
         """Compute the keys and values that features add to every layer. (B, H_kv, n, d_h) each"""
-        fused, turns = self.context(features), self.turns(positions)
+        fused, turns = self.context(features), self.rotary(positions)
         return [layer.attention.keys_values(fused, turns) for layer in self.layers]
 
 
@@ -161,7 +158,7 @@ class AutoregressiveDrafter(Drafter):
 
     def row(self, x: Tensor, positions: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """Compute queries, and the keys and values, of inputs."""
-        layer, turns = self.layers[0], self.turns(positions)
+        layer, turns = self.layers[0], self.rotary(positions)
         normed = layer.attention_norm(x)
         return layer.attention.queries(normed, turns), layer.attention.keys_values(normed, turns)
 

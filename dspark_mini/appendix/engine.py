@@ -25,6 +25,8 @@ from dspark_mini.lm import DRAFTERS, SmallLM
 from dspark_mini.shapes import TargetShape
 from dspark_mini.trees import tree_mask
 
+MOST_COMPILED = 8  # tokens of a forward: an anchor and seven drafts
+
 
 class Slots(KVCache):
     """A static cache with the methods that the engine asks for; features of each row lie beside it."""
@@ -72,16 +74,20 @@ class TorchTarget:
 
     Args:
         model: the target.
-        compiled: whether torch.compile makes a graph of the forward for each number of tokens; on CUDA it becomes
-            a CUDA graph. The first forwards then take seconds.
+        compiled: whether torch.compile makes a graph of the forward for each number of tokens that a round can have,
+            on CUDA a CUDA graph; longer ones, of prompts, run as they are. The first forwards then take seconds.
     """
 
     def __init__(self, model: Target, compiled: bool = False) -> None:
         self.model, self.shape = model, model.shape
         self.device = model.embedding.weight.device
         self.cache = Slots(model.shape, model.shape.layers, self.device)
-        graphs = "reduce-overhead" if self.device.type == "cuda" else "default"
-        self.run: Any = torch.compile(model, dynamic=False, mode=graphs) if compiled else model
+        self.step: Any = model
+        if compiled:
+            for array in (self.cache.keys, self.cache.values, self.cache.places):
+                torch._dynamo.mark_static_address(array)
+            graphs = "reduce-overhead" if self.device.type == "cuda" else "default"
+            self.step = torch.compile(model, dynamic=False, mode=graphs)
 
     @torch.inference_mode()
     def forward(self, tokens: Sequence[int], parents: Sequence[int] | None = None) -> NDArray[np.float64]:
@@ -98,7 +104,8 @@ class TorchTarget:
             mask = torch.zeros(len(ids), len(self.cache.places), dtype=torch.bool)
             mask[:, : seen.shape[1]] = torch.from_numpy(seen)
             mask = mask.to(self.device)
-        logits, features = self.run(torch.tensor([ids], device=self.device), self.cache, slots, positions, mask)
+        run = self.step if len(ids) <= MOST_COMPILED else self.model
+        logits, features = run(torch.tensor([ids], device=self.device), self.cache, slots, positions, mask)
         self.cache.features[:, slots] = features
         return _numbers(logits[0])
 
@@ -196,7 +203,7 @@ class TorchAutoregressiveDrafter(_TorchDrafter):
     def block_logits(self, anchor: int, block_size: int) -> Logits:
         """Compute the first row, all that does not wait for a drafted token. (1, V)"""
         whole_number("block_size", block_size, low=1)
-        place = self.cache.places[self.cache.rows][None]
+        place = torch.tensor([self.cache.rows], device=self.target.device)
         logits = self._forward(token_in("anchor", anchor, self.target.shape.vocabulary), self._before(place))
         self.cache.drop(1)
         return logits
@@ -255,4 +262,7 @@ def load(folder: Path, device: str = "cpu", drafters: Sequence[str] = DRAFTERS, 
         drafter = load_drafter(folder / f"{name}.safetensors", model)
         kind = TorchBlockDrafter if isinstance(drafter, BlockDrafter) else TorchAutoregressiveDrafter
         made[name] = kind(drafter, target)
-    return SmallLM(target, made, tokenizer)
+    gpu: str | None = "Apple GPU" if target.device.type == "mps" else None
+    if target.device.type == "cuda":
+        gpu = torch.cuda.get_device_name()
+    return SmallLM(target, made, tokenizer, gpu)

@@ -79,11 +79,21 @@ class Layer(nn.Module):
         return x + self.feed_forward(self.feed_forward_norm(x))
 
 
-def rotary_turns(positions: Tensor, head_width: int, theta: float) -> Tensor:
-    """Return cosine and sine of each position's angles, one a pair of coordinates. (2, …, n, d_h / 2)"""
-    steps = torch.arange(0, head_width, 2, device=positions.device, dtype=torch.float32)
-    angles = positions[..., None].float() * theta ** (-steps / head_width)
-    return torch.stack((angles.cos(), angles.sin()))
+MOST_POSITIONS = 4096
+
+
+class Rotary(nn.Module):
+    """A table of the cosine and the sine of each position's angles, one a pair of coordinates."""
+
+    def __init__(self, head_width: int, theta: float) -> None:
+        super().__init__()
+        steps = torch.arange(0, head_width, 2, dtype=torch.float32)
+        angles = torch.arange(MOST_POSITIONS)[:, None].float() * theta ** (-steps / head_width)
+        self.register_buffer("table", torch.stack((angles.cos(), angles.sin())), persistent=False)
+
+    def forward(self, positions: Tensor) -> Tensor:
+        """Look positions up. (2, …, n, d_h / 2)"""
+        return self.table[:, positions]
 
 
 def rotate(x: Tensor, turns: Tensor) -> Tensor:
@@ -137,6 +147,7 @@ class Target(nn.Module):
         self.embedding = nn.Embedding(shape.vocabulary, shape.width)
         self.layers = nn.ModuleList(Layer(*sizes) for _ in range(shape.layers))
         self.norm = nn.RMSNorm(shape.width, eps=shape.eps)
+        self.rotary = Rotary(shape.head_width, shape.rope_theta)
         self.head = None if shape.tied else nn.Linear(shape.width, shape.vocabulary, bias=False)
         for name, weight in self.named_parameters():
             if weight.dim() > 1:
@@ -175,7 +186,7 @@ class Target(nn.Module):
             positions = torch.arange(count, device=tokens.device) if slots is None else slots
         if cache is not None and mask is None:
             mask = cache.places <= positions[:, None]  # (n, slots)
-        turns = rotary_turns(positions, self.shape.head_width, self.shape.rope_theta)
+        turns = self.rotary(positions)
         x = self.embedding(tokens)  # (B, n, d)
         chosen = []
         for index, layer in enumerate(self.layers):

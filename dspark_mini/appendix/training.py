@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -18,8 +19,8 @@ from dspark_mini.appendix.drafters import AutoregressiveDrafter, BlockDrafter, m
 from dspark_mini.appendix.model import Target
 from dspark_mini.appendix.rows import corpus_rows
 from dspark_mini.files import whole
-from dspark_mini.shapes import DrafterShape, TargetShape, from_json, to_json
-from dspark_mini.weights import load_weights, save_weights
+from dspark_mini.shapes import DrafterShape, TargetShape, to_json
+from dspark_mini.weights import drafter_header, load_weights, save_weights, target_header
 from dspark_mini.words import Tokenizer
 
 SAVE_EVERY = 100  # steps
@@ -88,11 +89,11 @@ def _resume(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, step
     """Load a checkpoint, where there is one, and return how many steps it has behind it."""
     if not path.is_file():
         return 0
-    state = torch.load(path, weights_only=True)
     try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
-    except (RuntimeError, ValueError) as error:
+    except (RuntimeError, ValueError, KeyError, EOFError, UnpicklingError) as error:
         raise ValueError(f"{path} belongs to a model of another shape; move it away, or train elsewhere.") from error
     if state["step"] > steps:
         raise ValueError(f"{path} has {state['step']} steps behind it, more than the {steps} that are asked for.")
@@ -179,7 +180,7 @@ def load_target(path: Path, device: str = "cpu") -> tuple[Target, Tokenizer]:
         ValueError: no weights, or weights that do not fit their shape.
     """
     weights, header = load_weights(path)
-    shape, tokenizer = from_json(TargetShape, header["shape"]), Tokenizer(header["words"])
+    shape, tokenizer = target_header(path, header)
     model = Target(shape)
     _fill(path, model, weights)
     return model.to(device).eval().requires_grad_(False), tokenizer
@@ -192,7 +193,7 @@ def load_drafter(path: Path, target: Target) -> BlockDrafter | AutoregressiveDra
         ValueError: no weights, or weights that do not fit their shape or the target's.
     """
     weights, header = load_weights(path)
-    drafter = make_drafter(from_json(DrafterShape, header["shape"]), target.shape)
+    drafter = make_drafter(drafter_header(path, header), target.shape)
     _fill(path, drafter, weights)
     return drafter.to(next(target.parameters()).device).eval().requires_grad_(False)
 

@@ -45,7 +45,7 @@ def flat_batch(requests: ArrayLike, positions: ArrayLike, starts: ArrayLike) -> 
     line = len(lengths) + 1.2  # where the flat line stands
     figure = picture(0.3 * len(owners) + 1.6, 0.3 * (line + 2) + 1.1)
     ax = plot_axes(figure)[0]
-    padding = [(k, r) for r, length in enumerate(lengths) for k in range(length, max(lengths))]
+    padding = [(float(k), float(r)) for r, length in enumerate(lengths) for k in range(length, max(lengths))]
     corners = [(float(i - firsts[r]), float(r)) for i, r in enumerate(owners)]
     corners += [(float(i), line) for i in range(len(owners))]
     _draw_rows(ax, corners, [i in firsts for i in range(len(owners))] * 2, places * 2, padding)

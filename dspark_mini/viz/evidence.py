@@ -162,7 +162,7 @@ def figure_7_8(entry: Mapping[str, Any]) -> Picture | None:
     """Draw throughput and verify budget against the number of requests."""
     if not entry["ours"]:
         return None
-    rows = entry["ours"]["concurrency"]
+    rows = entry["ours"]["all domains"]["concurrency"]
     requests = [row["requests"] for row in rows]
     titles = ["tokens a second", "… as a part of the scheduler's", "drafts verified a request"]
     axes = row_of_axes(3, titles, "requests at a time", share_y=False, width=3.4)

@@ -192,7 +192,7 @@ def walk(batch_sizes: Any, seconds: Any, largest: Any) -> Any:
         if sizes[right_one] == size:
             made.append(1 / rising[right_one])
             continue
-        x0, x1, t0, t1 = *sizes[right_one - 1 : right_one + 1], *rising[right_one - 1 : right_one + 1]
+        (x0, x1), (t0, t1) = sizes[right_one - 1 : right_one + 1], rising[right_one - 1 : right_one + 1]
         made.append((x1 - x0) / (t0 * (x1 - size) + t1 * (size - x0)))
     return made
 

@@ -228,16 +228,31 @@ def test_a_vocabulary_or_a_drafter_that_does_not_fit_is_refused(tmp_path: Path, 
     shape = from_json(TargetShape, header["shape"])
     with pytest.raises(ValueError, match=r"embedding\.weight is of shape"):
         LanguageModel(weights, replace(shape, vocabulary=shape.vocabulary + 1))
-    drafter, drafter_header = load_weights(SHIPPED / "dspark.safetensors")
+    drafter, drafter_head = load_weights(SHIPPED / "dspark.safetensors")
+    drafter_shape = from_json(DrafterShape, drafter_head["shape"])
     for name, cut, message in (("fuse.weight", 5, "fuse.weight"), ("head.previous.weight", 5, "W1 has shape")):
         with pytest.raises(ValueError, match=message):
-            make_drafter({**drafter, name: drafter[name][:cut]}, drafter_header, lm.target)
+            make_drafter({**drafter, name: drafter[name][:cut]}, drafter_shape, lm.target)
+
+
+def test_whatever_a_weight_file_lacks_is_told_with_its_name(tmp_path: Path) -> None:
+    weights, header = load_weights(SHIPPED / "target.safetensors")
+    drafter, drafter_head = load_weights(SHIPPED / "dspark.safetensors")
+    lacking = {name: array for name, array in weights.items() if name != "layers.3.attention.key.weight"}
+    for broken, head in ((lacking, header), (weights, {"words": header["words"]}), (drafter, drafter_head)):
+        save_weights(tmp_path / "target.safetensors", broken, head)
+        with pytest.raises(ValueError, match=r"target\.safetensors cannot be used"):
+            load(tmp_path, drafters=())
+    save_weights(tmp_path / "target.safetensors", weights, header)
+    save_weights(tmp_path / "dspark.safetensors", weights, header)  # a target where a drafter belongs
+    with pytest.raises(ValueError, match=r"dspark\.safetensors cannot be used"):
+        load(tmp_path, drafters=["dspark"])
 
 
 def test_more_tokens_than_slots_and_longer_blocks_than_trained_are_refused(lm: SmallLM) -> None:
     lm.clear()
-    with pytest.raises(ValueError, match="the cache has 320 slots"):
-        lm.target.forward([0] * 321)
+    with pytest.raises(ValueError, match="the cache has 384 slots"):
+        lm.target.forward([0] * 385)
     with pytest.raises(ValueError, match="block_size"):
         lm.drafters["dspark"].block_logits(0, 8)
     with pytest.raises(ValueError, match=r"tokens\[1\]"):

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from dspark_mini.appendix.drafters import BlockDrafter
-from dspark_mini.appendix.model import Layer, Target, rotary_turns
+from dspark_mini.appendix.model import Layer, Target
 from dspark_mini.shapes import TargetShape
 
 
@@ -71,7 +71,7 @@ def ragged_forward(model: Target, cache: RaggedCache, tokens: Tensor, rows: Rows
     """
     shape, slots = model.shape, int(rows.positions.max()) + 1
     mask = _visible(rows, len(cache.keys[0]), slots)
-    turns = rotary_turns(rows.positions[None], shape.head_width, shape.rope_theta)
+    turns = model.rotary(rows.positions[None])
     x = model.embedding(tokens)[None]  # (1, B, d)
     chosen = []
     for index, layer in enumerate(model.layers):

@@ -95,7 +95,8 @@ class Server:
         """Decode until so many tokens, seconds and rounds are done.
 
         Args:
-            trim: chooses the verify lengths; without it nothing is drafted, and each round brings a token a request.
+            trim: chooses the verify lengths; without it nothing is drafted, now and later, and a round brings a token a
+                request.
             tokens, seconds, rounds: how long, at least.
         """
         done = Served()
@@ -145,7 +146,8 @@ class Server:
         accepted = self.judge(drafts, p, first, lengths)
         last = self.draw(self.final_rows(drafts, p, first, accepted, lengths))  # (R,)
         kept = rows.offset <= accepted[rows.owner]
-        write_context(self.drafter, self.draft_cache, features[kept], rows.chosen(kept))
+        if drafts is not None:  # who never drafts does not pay for the drafter
+            write_context(self.drafter, self.draft_cache, features[kept], rows.chosen(kept))
         return self.commit(block, accepted, last)
 
     def judge(self, drafts: Drafts | None, p: Tensor, first: Tensor, lengths: Tensor) -> Tensor:

@@ -42,8 +42,8 @@ class Settings:
     served_seconds: float = 6.0  # so long each way of choosing verify lengths is measured for each R
 
     def __post_init__(self) -> None:
-        for name in ("prompts", "max_new_tokens"):
-            whole_number(name, getattr(self, name), low=1)
+        whole_number("prompts", self.prompts, low=2)  # a half to fit temperatures on, a half to test them
+        whole_number("max_new_tokens", self.max_new_tokens, low=1)
         number("served_seconds", self.served_seconds, low=0.0)
         for index, count in enumerate(self.concurrency):
             whole_number(f"concurrency[{index}]", count, low=1)

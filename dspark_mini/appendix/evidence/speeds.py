@@ -25,20 +25,25 @@ class Costs:
     draft: float  # a block for each of them
     batch: tuple[int, ...]  # B, rows of the target, rising from R to R · (1 + γ)
     verify: tuple[float, ...]  # a forward over so many rows, spread unevenly over the requests
+    rest: float = 0.0  # what a round takes beside draft and forward: judging, drawing, committing
 
     def steps_per_second(self) -> NDArray[np.float64]:
-        """Return the table of the scheduler: entry B is the speed of whole rounds, draft included.
+        """Return the table of the scheduler: entry B is the speed of whole rounds.
 
         Between measured batches the seconds rise evenly; a larger batch never counts as faster. Below B = R there is
         no batch, and the entries are those of R.
         """
         seconds = np.maximum.accumulate(self.verify)
-        table: NDArray[np.float64] = 1.0 / (self.draft + np.interp(np.arange(self.batch[-1] + 1), self.batch, seconds))
+        table: NDArray[np.float64] = 1.0 / (
+            self.draft + self.rest + np.interp(np.arange(self.batch[-1] + 1), self.batch, seconds)
+        )
         return table
 
     def plain(self) -> dict[str, Any]:
         """Return the numbers as plain data."""
-        return {"draft_seconds": self.draft, "batch": list(self.batch), "verify_seconds": list(self.verify)}
+        return {"draft_seconds": self.draft, "batch": list(self.batch), "verify_seconds": list(self.verify)} | {
+            "rest_seconds": self.rest
+        }
 
 
 def measure_costs(server: Server, seed: int = 0) -> Costs:
@@ -56,7 +61,9 @@ def measure_costs(server: Server, seed: int = 0) -> Costs:
             if turn:  # the first call of a size is slower
                 found.append(span)
     draft, *verify = (float(np.median(found)) for found in spans.values())
-    return Costs(requests, draft, tuple(batches), tuple(verify))
+    whole = server.serve(lambda confidences: [most] * requests, rounds=REPEATS)
+    rest = sum(whole.seconds.values()) / whole.rounds - draft - verify[-1]
+    return Costs(requests, draft, tuple(batches), tuple(verify), max(0.0, rest))
 
 
 def spread_unevenly(drafts: int, requests: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from dspark_mini.appendix.commands import app, require_torch
+from dspark_mini.appendix.commands import app
+from dspark_mini.appendix.devices import require_torch
 from dspark_mini.engine import Steps, generate
 from dspark_mini.lm import DRAFTERS, load, prompts
 from dspark_mini.workspace import UserError

@@ -283,7 +283,7 @@ def test_the_server_is_drawn_against_the_scheduler() -> None:
     rows = [
         {"requests": count, "ways": {name: way(count * (k + 1)) for k, name in enumerate(names)}} for count in (1, 4)
     ]
-    figure = PICTURES["figure_7_8"]({"ours": {"concurrency": rows}})
+    figure = PICTURES["figure_7_8"]({"ours": {"all domains": {"concurrency": rows}}})
     assert figure is not None
     parts = {bars.get_label(): bars.lines[0].get_ydata().tolist() for bars in figure.axes[1].containers}
     assert parts["scheduled"] == [1.0, 1.0] and parts["fixed 1"] == [0.2, 0.2]
