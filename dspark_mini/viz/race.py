@@ -26,6 +26,8 @@ from dspark_mini.viz.style import (
 
 Run = Mapping[str, Any]
 
+LOOKS = (*STROKES, (INK, "-", "v"))  # all five drafters may race
+
 
 def race_picture(runs: Sequence[Run]) -> Picture:
     """Draw a race.
@@ -72,7 +74,7 @@ def _bars(ax: Axes, runs: Sequence[Run], methods: Sequence[str], fastest: float)
     plain_axes(ax)
     for run in runs:
         y = methods.index(run["method"])
-        ax.barh(y, run["speedup"], height=0.62, color=STROKES[y % len(STROKES)][0], zorder=2)
+        ax.barh(y, run["speedup"], height=0.62, color=LOOKS[y % len(LOOKS)][0], zorder=2)
         text = f"{run['speedup']:.2f}  τ {run['tau']:.1f}"
         write(ax, max(run["speedup"], 1.0) + 0.03 * fastest, y, text, size=SMALL, ha="left", va="center_baseline")
     ax.axvline(1.0, color=INK, linestyle=":", linewidth=1.4, zorder=3)
@@ -86,7 +88,7 @@ def _curves(ax: Axes, runs: Sequence[Run], methods: Sequence[str]) -> None:
     """Draw conditional acceptance by position; an unknown rate leaves a gap."""
     plain_axes(ax)
     for run in runs:
-        color, line, marker = STROKES[methods.index(run["method"]) % len(STROKES)]
+        color, line, marker = LOOKS[methods.index(run["method"]) % len(LOOKS)]
         rates = np.array(run["conditional_acceptance"], dtype=np.float64)  # None becomes nan
         look: dict[str, Any] = {"color": color, "linestyle": line, "marker": marker, "label": run["method"]}
         ax.plot(range(1, rates.size + 1), rates, linewidth=2, markersize=5, clip_on=False, zorder=3, **look)

@@ -146,11 +146,13 @@ def test_temperatures_mend_an_overconfident_head_and_leave_an_honest_one() -> No
     assert sum(bins["samples"]) == honest["before"]["all"]["samples"] >= sum(bins["happened"])
 
 
-def test_the_table_of_speeds_counts_the_draft_and_never_rises() -> None:
-    costs = Costs(2, draft=0.01, batch=(2, 6, 10), verify=(0.02, 0.05, 0.04))
+def test_the_table_of_speeds_counts_whole_rounds_along_a_line() -> None:
+    costs = Costs(2, draft=0.01, batch=(2, 6, 10), verify=(0.02, 0.05, 0.05), rest=0.002)
     table = costs.steps_per_second()
     assert table.size == 11 and np.all(np.diff(table) <= 0)
-    assert 1 / table[[2, 4, 6, 10]] == pytest.approx([0.03, 0.045, 0.06, 0.06])
+    assert 1 / table[[2, 4, 6, 10]] == pytest.approx([0.037, 0.0445, 0.052, 0.067])
+    falling = Costs(2, draft=0.01, batch=(2, 6), verify=(0.03, 0.02)).steps_per_second()
+    assert 1 / falling == pytest.approx(np.full(7, falling[0] ** -1))  # a larger batch is never faster
 
 
 def test_drafts_are_spread_to_the_last_and_nobody_gets_too_many() -> None:
