@@ -218,7 +218,7 @@ def test_everything_runs_once_and_what_is_missing_is_said(weights: Path, tmp_pat
 
 
 def test_without_its_head_a_drafter_draws_from_other_rows(weights: Path, tmp_path: Path) -> None:
-    recorder = Recorder(Settings(weights, prompts=1, max_new_tokens=4), tmp_path, print)
+    recorder = Recorder(Settings(weights, prompts=2, max_new_tokens=4), tmp_path, print)
     with_head, without = (recorder.recording("dspark", "chat", headless=headless) for headless in (False, True))
     assert np.abs(with_head.chances[0] - without.chances[0]).min() > 0.0  # the same prompt, the same anchor
 
