@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dspark_mini.draft_heads import DraftHead
-from dspark_mini.drafts import Logits, Probabilities, choose
+from dspark_mini.drafts import Logits, Probabilities, self_fed_chain, spread
 from dspark_mini.inputs import token_in, whole_number
 from dspark_mini.layers import Floats, Layer, Rotary, SlotCache, rms_norm
 from dspark_mini.shapes import DrafterShape, TargetShape
@@ -58,8 +58,7 @@ class Drafter:
         self.rotary = Rotary(sizes.head_width, sizes.rope_theta, slots)
         self.cache = DraftCache(sizes, shape.layers, slots, self)
         ids = shape.draft_vocabulary
-        self.columns = None if ids is None else np.array(ids)  # of the target's vocabulary, in the drafter's order
-        self.head = target.head if ids is None else np.ascontiguousarray(target.head[:, self.columns])  # (d, V_draft)
+        self.head = target.head if ids is None else np.ascontiguousarray(target.head[:, list(ids)])  # (d, V_draft)
 
     def fused(self, rows: slice) -> Floats:
         """Fuse the target's features of rows: H_ctx. (n, d)"""
@@ -68,15 +67,7 @@ class Drafter:
 
     def logits(self, hidden: Floats) -> Logits:
         """Apply the target's head: the logits over its vocabulary, −inf at what cannot be drafted. (n, V)"""
-        return self.spread(hidden @ self.head)
-
-    def spread(self, rows: Floats, missing: float = -np.inf) -> Logits:
-        """Put rows over the draft vocabulary at their ids in the target's. (n, V)"""
-        if self.columns is None:
-            return rows.astype(np.float64)
-        full = np.full((len(rows), self.target.shape.vocabulary), missing)
-        full[:, self.columns] = rows
-        return full
+        return spread(hidden @ self.head, self.shape.draft_vocabulary, self.target.shape.vocabulary)
 
     def write_context(self, slots: slice, tokens: Sequence[int]) -> None:
         """Write the rows of committed tokens into the cache."""
@@ -96,7 +87,8 @@ class BlockDrafter(Drafter):
             if weights["head.previous.weight"].shape != (target.shape.vocabulary, shape.rank):
                 found = weights["head.previous.weight"].shape
                 raise ValueError(f"W1 has shape {found}; this target needs {(target.shape.vocabulary, shape.rank)}.")
-            w2 = self.spread(weights["head.next.weight"].T, missing=0.0).astype(np.float32)  # (r, V)
+            w2 = spread(weights["head.next.weight"].T, shape.draft_vocabulary, target.shape.vocabulary, missing=0.0)
+            w2 = w2.astype(np.float32)  # (r, V)
         self.draft_head = DraftHead(weights, shape.head, w2)
         self.bias = self.draft_head.bias
 
@@ -172,15 +164,9 @@ class AutoregressiveDrafter(Drafter):
     ) -> tuple[list[int], Probabilities]:
         """Draft a block, a forward a token: γ tokens, and the rows q (γ, V) they were drawn from."""
         self.cache.take(1)  # the anchor's row
-        logits, tokens, rows = base, [], []
-        for k in range(size):
-            token, row = choose(logits[0], temperature, rng)
-            tokens.append(token)
-            rows.append(row)
-            if k + 1 < size:
-                logits = self._forward(token, self.last)
+        drawn = self_fed_chain(base, size, temperature, rng, lambda token: self._forward(token, self.last))
         self.cache.drop(size)
-        return tokens, np.array(rows)
+        return drawn
 
     def confidences(self, anchor: int, tokens: Sequence[int], q: Probabilities) -> list[float]:
         """Return the best probability of each row, in place of a trained confidence. (γ,)"""

@@ -6,7 +6,7 @@ Verification divides by the drafter's probabilities, so whoever draws also retur
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,47 @@ def choose(scores: Logits, temperature: float, rng: np.random.Generator | None) 
     """
     row = softmax(scores / (temperature or 1.0))
     return (draw(row, rng) if temperature else int(scores.argmax())), row
+
+
+def self_fed_chain(
+    first: Logits, size: int, temperature: float, rng: np.random.Generator | None, forward: Callable[[int], Logits]
+) -> tuple[list[int], Probabilities]:
+    """Draw the tokens of a block by a forward for each of them, as an autoregressive drafter does.
+
+    Args:
+        first: (1, V) the logits of the first token.
+        size: γ.
+        temperature: of the draws; at 0 each token is the best of its row.
+        rng: the only source of chance.
+        forward: returns the logits (1, V) behind a drafted token.
+
+    Returns:
+        γ tokens, and the rows (γ, V) that they were drawn from.
+    """
+    logits, tokens, rows = first, list[int](), list[Probabilities]()
+    for k in range(size):
+        token, row = choose(logits[0], temperature, rng)
+        tokens.append(token)
+        rows.append(row)
+        if k + 1 < size:
+            logits = forward(token)
+    return tokens, np.array(rows)
+
+
+def spread(rows: Logits, ids: Sequence[int] | None, vocabulary: int, missing: float = -np.inf) -> Logits:
+    """Put rows over a draft vocabulary at its ids in the target's, in double precision. (…, V)
+
+    Args:
+        rows: (…, V_draft).
+        ids: the target's id of each column; without them the columns are the target's.
+        vocabulary: V.
+        missing: what stands at a token that cannot be drafted.
+    """
+    if ids is None:
+        return rows.astype(np.float64)
+    full = np.full((*rows.shape[:-1], vocabulary), missing)
+    full[..., list(ids)] = rows
+    return full
 
 
 def sample_chain(

@@ -18,12 +18,12 @@ from dspark_mini.economics import speedup
 from dspark_mini.engine import PLAIN, Round, Steps, Trace, TreeSteps, generate
 from dspark_mini.inputs import number, whole_number
 from dspark_mini.lm import DRAFTERS
+from dspark_mini.trace import PARTS
 
 PLAIN_NAME = "plain"
 TREE = "dspark-tree"  # DSpark again, with a tree in place of a chain
 METHODS = (PLAIN_NAME, *DRAFTERS, TREE)
 RACERS = ("autoregressive", "dflash", "dspark")  # who races where nobody was named
-PARTS = ("draft", "head", "verify", "commit")  # of a round's time
 BLOCK = 7  # γ: what the drafters were trained for
 CHAINS = Steps(block_size=lambda trace: BLOCK)
 TREES = replace(CHAINS, tree=TreeSteps(width=2, max_nodes=2 * BLOCK, widths=(2, *[1] * (BLOCK - 1))))

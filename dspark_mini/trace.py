@@ -7,6 +7,8 @@ from typing import Any
 
 from dspark_mini.rounds import round_totals
 
+PARTS = ("draft", "head", "verify", "commit")  # of a round's time
+
 
 @dataclass
 class Round:

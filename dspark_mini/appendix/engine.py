@@ -18,7 +18,7 @@ from dspark_mini.appendix.drafters import AutoregressiveDrafter, BlockDrafter, D
 from dspark_mini.appendix.model import KVCache, Target
 from dspark_mini.appendix.training import load_drafter, load_target
 from dspark_mini.draft_heads import DraftHead
-from dspark_mini.drafts import Logits, Probabilities, choose
+from dspark_mini.drafts import Logits, Probabilities, self_fed_chain, spread
 from dspark_mini.inputs import token_in, tokens_in, whole_number
 from dspark_mini.layers import SLOTS
 from dspark_mini.lm import DRAFTERS, SmallLM
@@ -125,12 +125,7 @@ class _TorchDrafter:
     def logits(self, hidden: Tensor) -> Logits:
         """Apply the target's head, with −inf at what cannot be drafted. (n, V)"""
         rows = _numbers(self.model.base_logits(hidden, self.target.model))
-        ids = self.shape.draft_vocabulary
-        if ids is None:
-            return rows
-        full = np.full((len(rows), self.target.shape.vocabulary), -np.inf)
-        full[:, list(ids)] = rows
-        return full
+        return spread(rows, self.shape.draft_vocabulary, self.target.shape.vocabulary)
 
     def write_context(self, slots: Tensor, tokens: list[int]) -> None:
         """Write the rows of committed tokens into the cache."""
@@ -145,9 +140,10 @@ class TorchBlockDrafter(_TorchDrafter):
     def __init__(self, model: BlockDrafter, target: TorchTarget) -> None:
         super().__init__(model, target)
         weights = {name: tensor.cpu().numpy() for name, tensor in model.state_dict().items()}
-        w2 = None if model.head is None else np.zeros((model.shape.rank, target.shape.vocabulary), np.float32)
-        if w2 is not None:
-            w2[:, list(model.shape.draft_vocabulary or range(w2.shape[1]))] = weights["head.next.weight"].T
+        w2 = None
+        if model.head is not None:
+            drafted, vocabulary = model.shape.draft_vocabulary, target.shape.vocabulary
+            w2 = spread(weights["head.next.weight"].T, drafted, vocabulary, missing=0.0).astype(np.float32)  # (r, V)
         self.head = DraftHead(weights, model.shape.head, w2)
         self.bias = self.head.bias
         self.hidden = np.zeros((0, target.shape.width), np.float32)
@@ -214,15 +210,9 @@ class TorchAutoregressiveDrafter(_TorchDrafter):
     ) -> tuple[list[int], Probabilities]:
         """Draft a block, a forward a token: γ tokens, and the rows q (γ, V) they were drawn from."""
         self.cache.take(1)  # the anchor's row
-        logits, tokens, rows = base, list[int](), list[Probabilities]()
-        for k in range(size):
-            token, row = choose(logits[0], temperature, rng)
-            tokens.append(token)
-            rows.append(row)
-            if k + 1 < size:
-                logits = self._forward(token, self.last)
+        drawn = self_fed_chain(base, size, temperature, rng, lambda token: self._forward(token, self.last))
         self.cache.drop(size)
-        return tokens, np.array(rows)
+        return drawn
 
     def confidences(self, anchor: int, tokens: Sequence[int], q: Probabilities) -> list[float]:
         """Return the best probability of each row, in place of a trained confidence. (γ,)"""

@@ -59,6 +59,7 @@ class FeedForward(nn.Module):
         self.down = nn.Linear(inner, width, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Gate, and project back. (…, d)"""
         out: Tensor = self.down(F.silu(self.gate(x)) * self.up(x))
         return out
 

@@ -13,8 +13,9 @@ import pytest
 
 from dspark_mini.drafts import Logits
 from dspark_mini.engine import Round
-from dspark_mini.race import BLOCK, PARTS, Rules, Run, acceptance_by_position, run_laps, summarise, verify_ratio
+from dspark_mini.race import BLOCK, Rules, Run, acceptance_by_position, run_laps, summarise, verify_ratio
 from dspark_mini.toy import ToyAutoregressiveDrafter, ToyDrafter, ToyTarget
+from dspark_mini.trace import PARTS
 
 PROMPTS = [[1, 2], [3, 4], [5, 1]]
 

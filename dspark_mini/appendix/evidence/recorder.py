@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dspark_mini.appendix.evidence.recording import PARTS, Recording
+from dspark_mini.appendix.evidence.recording import Recording
 from dspark_mini.appendix.evidence.settings import Settings
 from dspark_mini.corpus import DOMAINS
 from dspark_mini.drafters import AutoregressiveDrafter, BlockDrafter
 from dspark_mini.engine import Steps, generate
 from dspark_mini.files import whole
 from dspark_mini.lm import SmallLM, load, prompts
-from dspark_mini.trace import Round, Trace
+from dspark_mini.trace import PARTS, Round, Trace
 from dspark_mini.verification import verify_greedy, verify_sampling
 
 

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-PARTS = ("draft", "head", "verify", "commit")
-
 
 @dataclass(frozen=True)
 class Recording:

@@ -9,9 +9,10 @@ import numpy as np
 
 from dspark_mini.appendix.evidence.acceptance import gain, tau_estimate
 from dspark_mini.appendix.evidence.recorder import Recorder
-from dspark_mini.appendix.evidence.recording import PARTS, Recording, each
+from dspark_mini.appendix.evidence.recording import Recording, each
 from dspark_mini.appendix.evidence.settings import NEEDS
 from dspark_mini.backends import hardware
+from dspark_mini.trace import PARTS
 
 LENGTHS = (4, 8, 12, 16)
 

@@ -11,7 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from dspark_mini import draft_heads, drafters  # noqa: E402
+from dspark_mini import draft_heads, drafts  # noqa: E402
 from dspark_mini.appendix.blocks import Blocks, block_hidden, chain_hidden, draft_loss, sample_anchors  # noqa: E402
 from dspark_mini.appendix.drafters import make_drafter  # noqa: E402
 from dspark_mini.appendix.engine import load as load_torch  # noqa: E402
@@ -82,7 +82,7 @@ def test_the_engine_drafts_what_the_training_forward_says(folder: Path, name: st
         drafter.cache.extend(tokens[9:at])
         base = drafter.block_logits(tokens[at], 5)
         choose = lambda row, temperature, rng, forced=forced: (next(forced), softmax(row))  # noqa: E731
-        for module in (draft_heads, drafters, __import__("dspark_mini.appendix.engine", fromlist=["x"])):
+        for module in (draft_heads, drafts):
             monkeypatch.setattr(module, "choose", choose)
         monkeypatch.setattr(draft_heads, "sample_chain", _forced_chain(tokens[at + 1 :]))
         _, q = drafter.chain(base, tokens[at], 5, 1.0, np.random.default_rng(0))
