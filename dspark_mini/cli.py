@@ -112,7 +112,9 @@ def reset(lesson: Annotated[str, typer.Argument(help="02, or a lesson's name.")]
 def race(
     domain: Annotated[list[str] | None, typer.Option(help="math, code or chat; may be repeated; all of them.")] = None,
     prompts: Annotated[int, typer.Option(min=1, help="Prompts a domain.")] = 4,
-    prompt: Annotated[str | None, typer.Option(help="Words of your own to continue, in place of a domain's.")] = None,
+    prompt: Annotated[
+        str | None, typer.Option(help="Words of your own to continue, such as '<math> add 1 2 3 + 4 5 6 .'")
+    ] = None,
     method: Annotated[
         list[str] | None,
         typer.Option(help="autoregressive, dflash, dspark, dspark-rnn or dspark-tree, against plain; may be repeated."),

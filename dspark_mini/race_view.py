@@ -55,6 +55,8 @@ class Wishes:
         for path in (self.json_file, self.picture_file):
             if path is not None and not path.parent.is_dir():
                 raise ValueError(f"{path} cannot be written, because there is no folder {path.parent}.")
+            if path is not None and path.is_dir():
+                raise ValueError(f"{path} cannot be written, because it is a folder.")
         if self.picture_file is not None and len(self.rules.order) == 1:
             raise ValueError("picture shows drafters, so plain decoding alone has none.")
         if self.picture_file is not None and self.picture_file.suffix.lower() not in PICTURES:
@@ -99,7 +101,13 @@ def _race_domain(rules: Rules, model: Any, domain: str, texts: list[list[int]], 
     stream = [*domain.encode()]  # the coins of one domain, whichever others there are
     run_laps(model, texts[0], replace(rules, tokens=8), [*stream, 0])  # not counted: memory and clocks warm up
     laps = [run_laps(model, texts[0], rules, [*stream, 0])]
-    show_laps(f"{domain}, the first of {len(texts)} prompts", texts[0], laps[0], model.tokenizer.words, console)
+    show_laps(
+        f"{domain}, the first of {len(texts)} {'tries' if domain == OWN else 'prompts'}",
+        texts[0],
+        laps[0],
+        model.tokenizer.words,
+        console,
+    )
     if len(texts) > 1:  # no moving sign of it: drawing one would take time from those who are measured
         console.print(f"  and {len(texts) - 1} more, not shown …\n")
     laps += [run_laps(model, text, rules, [*stream, i]) for i, text in enumerate(texts[1:], start=1)]

@@ -10,7 +10,7 @@ from typing import Any
 from grader.child.loader import CellError, defines
 from grader.kit import grading_seed
 from grader.process import Child, RemoteCaller
-from grader.report import ERROR, FAIL, MISSING, PARTIAL, PASS, TIMEOUT, Report
+from grader.report import ERROR, MISSING, TIMEOUT, Report, overall
 from grader.submissions import Source, Submission, Unreadable, lessons, read_submission, tasks_of
 from grader.tasks import Task
 
@@ -69,7 +69,13 @@ def grade(source: Source, library: Path, sandbox: bool = True) -> Result:
         reports = tuple(_report(task, submission, child) for task in submission.tasks)
     finally:
         child.close()
-    return Result(source.name, submission.lesson, overall(reports), reports, sum(r.max_points for r in reports))
+    return Result(
+        source.name,
+        submission.lesson,
+        overall([report.status for report in reports], sum(report.points for report in reports)),
+        reports,
+        sum(r.max_points for r in reports),
+    )
 
 
 def not_graded(source: Source, reason: str, status: str = ERROR) -> Result:
@@ -77,16 +83,6 @@ def not_graded(source: Source, reason: str, status: str = ERROR) -> Result:
     lesson = next((lesson for lesson in lessons() if source.path.stem.endswith(lesson)), None)
     most = sum(task.max_points for task in tasks_of(lesson)) if lesson else 0
     return Result(source.name, lesson, status, (), most, reason)
-
-
-def overall(reports: tuple[Report, ...]) -> str:
-    """Sum the statuses of the tasks up to one."""
-    statuses = [report.status for report in reports]
-    if all(status == PASS for status in statuses):
-        return PASS
-    if any(report.points for report in reports):
-        return PARTIAL
-    return next((status for status in (TIMEOUT, ERROR, FAIL) if status in statuses), MISSING)
 
 
 def _report(task: Task, submission: Submission, child: Child) -> Report:

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 PASS, PARTIAL, FAIL, ERROR, TIMEOUT, MISSING = "pass", "partial", "fail", "error", "timeout", "missing"
+
+
+def overall(statuses: Sequence[str], points: float) -> str:
+    """Sum the statuses of tasks up to one; points are those of all of them."""
+    if all(status == PASS for status in statuses):
+        return PASS
+    if points:
+        return PARTIAL
+    return next((status for status in (TIMEOUT, ERROR, FAIL) if status in statuses), MISSING)
 
 
 @dataclass(frozen=True)

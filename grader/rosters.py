@@ -15,6 +15,7 @@ from typing import Any
 from dspark_mini.files import whole
 from grader.checks import TASKS
 from grader.findings import as_number
+from grader.report import overall
 
 Result = dict[str, Any]  # one object of the list that `dspark-mini grade --json` writes
 FORMULA_STARTS = "=+-@\t\r\n＝＋－＠"
@@ -122,7 +123,8 @@ def cut_to_lesson(result: Result, lesson: str | None) -> Result | None:
         return None
     tasks = [task for task in result["tasks"] if task["task"] in TASKS and TASKS[task["task"]].lesson == lesson]
     score, most = (sum(task[key] for task in tasks) for key in ("points", "max_points"))
-    return result | {"lesson": lesson, "tasks": tasks, "score": score, "max_score": most}
+    status = overall([task["status"] for task in tasks], score) if tasks else result["status"]
+    return result | {"lesson": lesson, "tasks": tasks, "score": score, "max_score": most, "status": status}
 
 
 def scaled(result: Result, maximum: str) -> str:

@@ -251,8 +251,8 @@ def flatten_requests(verify_lengths: ArrayLike, cache_rows: ArrayLike) -> dict[s
 
     Source: batches without padding, where `starts` is known as cu_seqlens (FlashAttention).
     """
-    lengths = whole_numbers("verify_lengths", verify_lengths, low=0)  # (R,)
-    rows = whole_numbers("cache_rows", cache_rows, low=0)  # (R,)
+    lengths = whole_numbers("verify_lengths", verify_lengths, low=0)  # (R,) a list
+    rows = whole_numbers("cache_rows", cache_rows, low=0)  # (R,) a list
     check_same_length("verify_lengths", lengths, "cache_rows", rows)
     ### BEGIN SOLUTION
     requests: list[int] = []
@@ -345,7 +345,7 @@ def speeds_from_times(batch_sizes: ArrayLike, seconds: ArrayLike, largest: int) 
 
     Source: DSpark (arXiv 2607.05147), Section 3.2: SPS(B), profiled once into a table.
     """
-    sizes = whole_numbers("batch_sizes", batch_sizes, low=1)  # (n,)
+    sizes = whole_numbers("batch_sizes", batch_sizes, low=1)  # (n,) a list
     times = numbers("seconds", seconds, low=0.0, above=True)  # (n,)
     check_same_length("batch_sizes", sizes, "seconds", times)
     if not sizes:
@@ -445,9 +445,9 @@ def speedup_with_interval(
 
     Source: Tukey's jackknife, in Efron and Stein, The Jackknife Estimate of Variance (1981).
     """
-    plain_counts = whole_numbers("plain_tokens", plain_tokens, low=1)  # (n,)
+    plain_counts = whole_numbers("plain_tokens", plain_tokens, low=1)  # (n,) a list
     plain_times = numbers("plain_seconds", plain_seconds, low=0.0, above=True)  # (n,)
-    counts = whole_numbers("tokens", tokens, low=1)  # (n,)
+    counts = whole_numbers("tokens", tokens, low=1)  # (n,) a list
     times = numbers("seconds", seconds, low=0.0, above=True)  # (n,)
     check_same_length("plain_tokens", plain_counts, "plain_seconds", plain_times)
     check_same_length("plain_tokens", plain_counts, "tokens", counts)

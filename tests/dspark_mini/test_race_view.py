@@ -275,3 +275,9 @@ def test_the_command_runs_on_one_thread_and_refuses_in_one_sentence(tmp_path: Pa
     )
     done = subprocess.run([sys.executable, "-c", code], env=outside, capture_output=True, text=True, timeout=60)
     assert done.stdout == "1\n"
+
+
+def test_a_folder_where_a_file_belongs_is_refused_before_anybody_races(tmp_path: Path) -> None:
+    for name in ("json_file", "picture_file"):
+        with pytest.raises(ValueError, match="because it is a folder"):
+            Wishes(**{name: tmp_path})  # type: ignore[arg-type]
