@@ -17,7 +17,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     if file_path.suffix != ".ipynb" or not parent.session.isinitpath(file_path):
         return None
     try:
-        from grader.submissions import Source, Unreadable, read_submission
+        from grader.read.submissions import Source, Unreadable, read_submission
     except ImportError:  # the wheel alone brings no checks
         return None
     try:
@@ -35,16 +35,16 @@ class LessonFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield one item a task."""
-        from grader.submissions import Source, read_submission
+        from grader.read.submissions import Source, read_submission
 
         for task in read_submission(Source(self.path.name, self.path)).tasks:
             yield TaskItem.from_parent(self, name=f"{task.id} {task.function}", task=task.id)
 
     def reports(self) -> dict[str, Any]:
         """Return the reports of all tasks by id."""
-        from grader.grading import grade
-        from grader.process import child_library
-        from grader.submissions import Source
+        from grader.read.submissions import Source
+        from grader.run.grading import grade
+        from grader.run.process import child_library
 
         if self.result is None:
             with child_library() as library:

@@ -22,16 +22,16 @@ from rich.table import Table
 from dspark_mini.files import whole
 from dspark_mini.tables import plain_table
 from dspark_mini.workspace import UserError
-from grader.batch import Interrupted, grade_batch, jobs_of
-from grader.checks import TASKS
-from grader.cluster import NoCluster, cluster_pool
-from grader.collect import BadRequest, find_submissions
-from grader.journal import Journal, JournalInUse, Results
-from grader.outputs import Outputs, refuse_impossible, write_outputs
-from grader.pools import Pool, local_pool
-from grader.rosters import cut_to_lesson, inert
-from grader.sandbox import NoSandbox, require_sandbox
-from grader.submissions import Source, Unreadable, lessons, read_submission
+from grader.export.outputs import Outputs, refuse_impossible, write_outputs
+from grader.export.rosters import cut_to_lesson, inert
+from grader.lessons.checks import TASKS
+from grader.read.collect import BadRequest, find_submissions
+from grader.read.submissions import Source, Unreadable, lessons, read_submission
+from grader.run.batch import Interrupted, grade_batch, jobs_of
+from grader.run.cluster import NoCluster, cluster_pool
+from grader.run.journal import Journal, JournalInUse, Results
+from grader.run.pools import Pool, local_pool
+from grader.run.sandbox import NoSandbox, require_sandbox
 
 Rows = Sequence[dict[str, Any]]
 GRADED, NOT_ALL_GRADED = 0, 1  # exit codes

@@ -27,7 +27,7 @@ c.ClearSolutions.code_stub = {"python": "# YOUR CODE HERE, in place of what foll
 # Submissions are put right and graded in the sandbox. Without the next two settings nbgrader runs them in a kernel,
 # with your rights, and gives the same points to whoever means well.
 c.Autograde.sanitize_preprocessors = [
-    "grader.autograde.RepairCells",
+    "grader.export.nbgrader_preprocessors.RepairCells",
     "nbgrader.preprocessors.ClearOutput",
     "nbgrader.preprocessors.DeduplicateIds",
     "nbgrader.preprocessors.OverwriteKernelspec",
@@ -35,7 +35,7 @@ c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 c.Autograde.autograde_preprocessors = [
-    "grader.autograde.GradeInSandbox",
+    "grader.export.nbgrader_preprocessors.GradeInSandbox",
     "nbgrader.preprocessors.LimitOutput",
     "nbgrader.preprocessors.SaveAutoGrades",
     "nbgrader.preprocessors.AssignLatePenalties",
@@ -45,4 +45,4 @@ c.Execute.timeout = 120
 c.Execute.error_on_timeout = {"ename": "CellTimeoutError", "evalue": "", "traceback": ["The cell ran too long."]}
 
 # Scripts in a student's Markdown stay out of the formgrader and of feedback.
-c.HTMLExporter.filters = {"markdown2html": "grader.autograde.harmless_html"}
+c.HTMLExporter.filters = {"markdown2html": "grader.export.nbgrader_preprocessors.harmless_html"}

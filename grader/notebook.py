@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from grader.checks import TASKS
-from grader.child.loader import new_namespace, run_piece
-from grader.kit import grading_seed
-from grader.report import MISSING, Report
-from grader.submissions import Source, Unreadable, read_submission
-from grader.tasks import Task
+from grader.check.report import MISSING, Report
+from grader.lessons.checks import TASKS
+from grader.lessons.tasks import Task
+from grader.read.submissions import Source, Unreadable, read_submission
+from grader.run.child.loader import new_namespace, run_piece
+from grader.run.kit import grading_seed
 
 
 class CheckFailed(AssertionError):

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from grader.sandbox import NoSandbox, require_sandbox
+from grader.run.sandbox import NoSandbox, require_sandbox
 
 MUST_HAVE = "DSPARK_TEST_SANDBOX"  # .ci/run sets it
 

@@ -27,9 +27,8 @@ from typing import Any
 import nbformat
 import pytest
 
-from grader.build import NOTEBOOKS
-from grader.checks import TASKS
-from grader.process import ROOT
+from grader.lessons.checks import TASKS
+from grader.lessons.paths import NOTEBOOKS, ROOT
 
 LESSON, TASK = "02_parallel_drafting", TASKS["2.5"]
 ATTACKS_IN_A_ROW = 4
@@ -40,21 +39,21 @@ SHORT = "from grader import process; process.CALL_SECONDS = process.CELL_SECONDS
 QUICK = f"""
 import contextlib, re
 from dspark_mini import cli
-from grader import pools
+from grader.run import pools
 laid_out = pools.child_library
 
 @contextlib.contextmanager
 def quick_library():
     with laid_out() as folder:
         for name, (constant, seconds) in {BUDGETS!r}.items():
-            file = folder / "grader" / "child" / name
+            file = folder / "grader" / "run" / "child" / name
             text, count = re.subn(rf"^{{constant}} = .*$", f"{{constant}} = {{seconds}}", file.read_text(), flags=re.M)
             assert count == 1
             file.write_text(text)
         yield folder
 
 pools.child_library = quick_library
-pools.COMMAND = pools.COMMAND.replace("from grader.worker", {SHORT!r} + "from grader.worker")
+pools.COMMAND = pools.COMMAND.replace("from grader.run.worker", {SHORT!r} + "from grader.run.worker")
 cli.main()
 """
 PR_SET_CHILD_SUBREAPER = 36

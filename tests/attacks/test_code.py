@@ -168,7 +168,7 @@ PATCHES: dict[str, tuple[str, str]] = {
     "a check that passes": (
         "0 fail",
         "import grader, sys, types\ngrader.check = check = lambda *a: 15.0\n"
-        "sys.modules['grader.checks'] = types.ModuleType('grader.checks')\n# %%\n" + WRONG,
+        "sys.modules['grader.lessons.checks'] = types.ModuleType('grader.lessons.checks')\n# %%\n" + WRONG,
     ),
     "a Report of its own": (
         "0 fail",
@@ -177,12 +177,12 @@ PATCHES: dict[str, tuple[str, str]] = {
     ),
     "a caller that answers for the function": (
         "0 fail",
-        "from grader.child import calling\n"
+        "from grader.run.child import calling\n"
         "calling.LocalCaller.outcome = lambda self, call: calling.Outcome(value=[1.0])\n# %%\n" + WRONG,
     ),
     "a wire that sends no errors": (
         "0 fail",
-        "from grader.child import main\nreal = main.send_outcome\n"
+        "from grader.run.child import main\nreal = main.send_outcome\n"
         "main.send_outcome = lambda s, o: real(s, {**o, 'error': None, 'value': [0.5]})\n# %%\n" + WRONG,
     ),
     "a trace and a profile function": (
@@ -211,7 +211,7 @@ PATCHES: dict[str, tuple[str, str]] = {
     "the reference imported": ("0 error", NONE + "from dspark_mini.confidence import conditional_acceptance"),
     "the checks imported": (
         "0 fail",
-        "try:\n    from grader.checks import TASKS\n"
+        "try:\n    from grader.lessons.checks import TASKS\n"
         "    conditional_acceptance = TASKS['2.5'].reference\nexcept ImportError:\n    pass\n# %%\n"
         "if 'conditional_acceptance' not in globals():\n    def conditional_acceptance(*a): return []",
     ),

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from grader.cells import originals_of
-from grader.checks import TASKS
+from grader.lessons.checks import TASKS
+from grader.read.cells import originals_of
 
 LESSON = "02_parallel_drafting"
 FILE = f"{LESSON}.ipynb"

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.checks import TASKS, lesson_02
-from grader.child.calling import Call
+from grader.lessons.checks import TASKS, lesson_02
+from grader.run.child.calling import Call
 
 # What every one of them is built of: the right function, a mark for the inputs, and what has been seen so far.
 TOOLS = """RIGHT

@@ -41,10 +41,12 @@ def writes(*places: str) -> tuple[str, str]:
 
 
 FILES: dict[str, tuple[str, str]] = {
-    "the hidden tests": seeks("return os.path.exists(ROOT + '/grader/checks/lesson_02.py')"),
+    "the hidden tests": seeks("return os.path.exists(ROOT + '/grader/lessons/checks/lesson_02.py')"),
     "the solutions": seeks("return os.path.exists(ROOT + '/solutions') or glob.glob(ROOT + '/.git/*')"),
-    "the hidden tests by another name": seeks("return os.path.exists('/proc/1/root' + ROOT + '/grader/checks')"),
-    "the tests anywhere": seeks("return glob.glob('/*/*/grader/checks/*') + glob.glob('/*/*/*/grader/checks/*')"),
+    "the hidden tests by another name": seeks(
+        "return os.path.exists('/proc/1/root' + ROOT + '/grader/lessons/checks')"
+    ),
+    "the tests anywhere": seeks("return glob.glob('/*/*/grader/lessons/*') + glob.glob('/*/*/*/grader/lessons/*')"),
     "the neighbours": seeks("return os.path.exists(COURSE + '/submitted')"),
     "its own file": seeks("return glob.glob('**/*.ipynb', recursive=True) + glob.glob(COURSE + '/submitted/*/*')"),
     "the results": seeks("return os.path.exists(COURSE + '/out')"),
@@ -67,8 +69,8 @@ WRITES: dict[str, tuple[str, str]] = {
     "files of the kit in the child": tries(
         "for name in ('loader', 'main', 'wire', 'calling'):\n"
         "    with contextlib.suppress(OSError):\n"
-        "        open(sys.modules['grader.child.' + name].__file__, 'w').write('raise ImportError')\n"
-        "    with contextlib.suppress(OSError): os.remove(sys.modules['grader.child.' + name].__file__)"
+        "        open(sys.modules['grader.run.child.' + name].__file__, 'w').write('raise ImportError')\n"
+        "    with contextlib.suppress(OSError): os.remove(sys.modules['grader.run.child.' + name].__file__)"
     ),
     "modules on the path": tries(
         "for folder in ['.', *sys.path]:\n    for name in ('numpy.py', 'json.py', 'sitecustomize.py'):\n"

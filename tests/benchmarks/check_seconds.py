@@ -11,7 +11,7 @@ import statistics
 import time
 from collections import defaultdict
 
-from grader.checks import TASKS
+from grader.lessons.checks import TASKS
 
 LIMIT = 5.0  # seconds of processor time a lesson
 

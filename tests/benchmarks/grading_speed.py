@@ -26,12 +26,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from grader.build import SOLUTIONS, _cells, notebook
-from grader.kit import grading_seed
-from grader.mutants import Variant, all_variants
-from grader.process import ROOT
-from grader.submissions import tasks_of
-from grader.tasks import Task
+from grader.lessons.build import _cells, notebook
+from grader.lessons.mutants import Variant, all_variants
+from grader.lessons.paths import ROOT, SOLUTIONS
+from grader.lessons.tasks import Task
+from grader.read.submissions import tasks_of
+from grader.run.kit import grading_seed
 
 LESSON = "02_parallel_drafting"
 TASKS = [task for task in tasks_of(LESSON) if task.id != "record"]  # the record's solution is given

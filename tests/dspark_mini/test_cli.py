@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from dspark_mini.workspace import NOTEBOOKS, ROOT, copy_lessons
-from grader.bundle import write_bundle
-from grader.checks import TASKS
-from grader.submissions import tasks_of
+from grader.lessons.bundle import write_bundle
+from grader.lessons.checks import TASKS
+from grader.read.submissions import tasks_of
 
 LESSON, CLINIC = "02_parallel_drafting", "08_bug_clinic"
 IN_LESSON = tasks_of(LESSON)

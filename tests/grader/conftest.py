@@ -9,8 +9,9 @@ from typing import Any
 import nbformat
 import pytest
 
-from grader.build import NOTEBOOKS, SOLUTIONS, _cells, notebook
-from grader.process import child_library
+from grader.lessons.build import _cells, notebook
+from grader.lessons.paths import NOTEBOOKS, SOLUTIONS
+from grader.run.process import child_library
 
 LESSON = "02_parallel_drafting"
 MakeNotebook = Callable[..., Path]

@@ -1,0 +1,1 @@
+"""Checking a function: judges, comparison, report."""

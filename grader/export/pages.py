@@ -1,0 +1,202 @@
+"""Pages to read: one report for each submission, one for the class, each a single HTML file without a script.
+
+The pictures are drawn from the results; a learner's own pictures are not, since that would run their code again.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import unicodedata
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from grader.check.findings import STATUS_WORDS, as_number, first_open, message_parts, reason_not_run, was_skipped
+from grader.export.rosters import ExportError, Result, write_whole
+
+TEMPLATES = Path(__file__).parent / "templates"
+BINS = 10
+ANSWERED = ("pass", "partial", "fail")  # statuses of tasks that tell something about their properties
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+MOST_FAILED = 12  # properties in the class's table
+
+
+def write_pages(results: list[Result], folder: Path) -> Path:
+    """Write a report for each submission, and one for the class that links to them.
+
+    Args:
+        results: the results of a batch, of one lesson or several.
+        folder: where to write; it is made where it is missing.
+
+    Returns:
+        The class's page.
+
+    Raises:
+        ExportError: a file cannot be written.
+    """
+    try:
+        (folder / "reports").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ExportError(f"The folder {folder} cannot be made: {error.strerror}.") from None
+    names = file_names(results)
+    for result, name in zip(results, names, strict=True):
+        write_whole(folder / "reports" / name, student_page(result))
+    target = folder / "index.html"
+    write_whole(target, class_page(results, [f"reports/{name}" for name in names]))
+    return target
+
+
+def student_page(result: Result) -> str:
+    """Return one submission's report as HTML; nothing in it is of another submission."""
+    tasks = [_task(task) for task in result["tasks"]]
+    open_tasks = [task for task in tasks if task["status"] != "pass"]
+    started = (task for task in open_tasks if task["status"] != "missing")
+    upcoming = next(started, open_tasks[0] if open_tasks else None)
+    page = {"name": result["submission"], "lesson": lesson_words(result), "tasks": tasks, "next": upcoming}
+    return _render("student.html", page | {"result": result})
+
+
+def class_page(results: list[Result], links: list[str]) -> str:
+    """Return the class's report as HTML.
+
+    Args:
+        results: the results.
+        links: the address of each one's report.
+    """
+    lessons: dict[str, list[tuple[Result, str]]] = {}
+    for result, link in zip(results, links, strict=True):
+        lessons.setdefault(lesson_words(result), []).append((result, link))
+    return _render("class.html", {"lessons": {name: _lesson(pairs) for name, pairs in lessons.items()}})
+
+
+def file_names(results: list[Result]) -> list[str]:
+    """Name the reports: letters that every system takes, and a number that tells equal ones apart."""
+    names: dict[str, None] = {}  # in their order, and quickly asked for
+    for result in results:
+        ascii_name = unicodedata.normalize("NFKD", result["submission"]).encode("ascii", "ignore").decode()
+        slug = re.sub(r"[^a-z0-9]+", "-", ascii_name.lower()).strip("-")[:40] or "submission"
+        whole = f"{result['submission']}\0{result['lesson']}\0".encode("utf-8", "surrogatepass")
+        tries = (hashlib.sha256(whole + str(n).encode()).hexdigest()[:8] for n in range(len(results) + 1))
+        names[next(name for digest in tries if (name := f"{slug}-{digest}.html") not in names)] = None
+    return list(names)
+
+
+def lesson_words(result: Result) -> str:
+    """Write a lesson's name in words."""
+    if result["lesson"] is None:
+        return "unknown lesson" if result["status"] == "unreadable" else "all lessons"  # a .py file may solve any task
+    return str(result["lesson"]).replace("_", " ")
+
+
+def _render(template: str, values: dict[str, Any]) -> str:
+    style = _style()
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return _environment().get_template(template).render(values, style=style, style_digest=digest)
+
+
+@cache
+def _style() -> Markup:
+    return Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_printable,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = as_number
+    environment.filters["percent"] = lambda share: f"{int(100 * share)}%"  # 99.5% is not full marks
+    environment.globals["words"] = STATUS_WORDS
+    return environment
+
+
+def _printable(value: Any) -> Any:
+    """Replace control characters, which no text of a page needs, and what UTF-8 has no form for."""
+    return UNPRINTABLE.sub("�", value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _task(task: dict[str, Any]) -> dict[str, Any]:
+    """A task as its section shows it: properties that fail, with their evidence, are not looked at, or hold."""
+    reason = reason_not_run(task)
+    failed = [p for p in task["properties"] if not p["passed"] and not was_skipped(p)]
+    first = first_open(task)
+    failed.sort(key=lambda p: p is not first)  # stable: the first one to mend, then the others in their order
+    open_mark = "skipped" if reason else "failed"
+    return task | {
+        "share": _share(task["points"], task["max_points"]),
+        "held": [p["name"] for p in task["properties"] if p["passed"]],
+        "skipped": [p["name"] for p in task["properties"] if was_skipped(p)],
+        "failed": [_failed(p) for p in failed],
+        "reason": reason,
+        "marks": ["held" if p["passed"] else "skipped" if was_skipped(p) else open_mark for p in task["properties"]],
+    }
+
+
+def _failed(found: dict[str, Any]) -> dict[str, Any]:
+    says, evidence = message_parts(found["message"])
+    lines = [(label, text.removesuffix(".")) for label, text in evidence] or [("found by", "a hidden case")]
+    return {"name": found["name"], "says": says, "evidence": lines, "hint": found["hint"]}
+
+
+def _lesson(pairs: list[tuple[Result, str]]) -> dict[str, Any]:
+    """What the class's page says of one lesson."""
+    results = [result for result, _ in pairs]
+    shares = [_share(result["score"], result["max_score"]) for result in results]
+    return {
+        "count": len(results),
+        "mean": mean(shares),
+        "median": median(shares),
+        "full": sum(share == 1 for share in shares),
+        "unreadable": sum(result["status"] == "unreadable" for result in results),
+        "bins": [sum(min(int(share * BINS), BINS - 1) == n for share in shares) for n in range(BINS)],
+        "tasks": _class_tasks(results),
+        "properties": _most_failed(results),
+        "students": [{"result": r, "link": link, "share": _share(r["score"], r["max_score"])} for r, link in pairs],
+    }
+
+
+def _class_tasks(results: list[Result]) -> list[dict[str, Any]]:
+    """How a lesson's tasks went: how many passed, got a part of the points, got none, or did not start."""
+    kinds: dict[tuple[str, str], Counter[str]] = {}
+    for task in (task for result in results for task in result["tasks"]):
+        known = task["status"] if task["status"] in ("pass", "missing") else "none"
+        kind = "partial" if known == "none" and task["points"] else known  # what took too long may have points too
+        kinds.setdefault((task["task"], task["function"]), Counter())[kind] += 1
+    return [
+        {"task": task, "function": function, "kinds": counts, "count": counts.total()}
+        for (task, function), counts in kinds.items()
+    ]
+
+
+def _most_failed(results: list[Result]) -> list[dict[str, Any]]:
+    """The properties that fail most often, where the function gave an answer and the property was looked at."""
+    failed: Counter[tuple[str, str]] = Counter()
+    tried: Counter[tuple[str, str]] = Counter()
+    says: dict[tuple[str, str], str] = {}
+    for task in (task for result in results for task in result["tasks"] if task["status"] in ANSWERED):
+        for found in (p for p in task["properties"] if not was_skipped(p)):
+            key = (task["task"], found["name"])
+            tried[key] += 1
+            if not found["passed"]:
+                failed[key] += 1
+                says[key] = message_parts(found["message"])[0]
+    order = sorted(failed, key=lambda key: (-failed[key], tried[key]))[:MOST_FAILED]
+    return [
+        {"task": key[0], "name": key[1], "says": says[key], "failed": failed[key], "tried": tried[key]} for key in order
+    ]
+
+
+def _share(points: float, most: float) -> float:
+    return points / most if most else 0.0

@@ -1,0 +1,289 @@
+"""`dspark-mini build`: from one source a lesson to everything that is handed out.
+
+A lesson is a jupytext percent file in solutions/. Its cells carry at most one mark:
+
+    # %% task="2.1"        the reference of the task, with a solution region that learners get as a stub
+    # %% bug="8.3"         likewise, but learners get the code with a bug in place of the solution region
+    # %% given="record"    the reference of a task whose solution is given
+    # %% check="2.1"       the cell that checks the learner's function
+    # %% role="setup"      imports; handed out as they stand (likewise "show" and "picture")
+
+The bodies of the first four are written by the build, from the library and from the checks. The lines with the bug
+are the body of the function of the same name in the module beside the reference's: clinic_bugs for clinic.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from grader.check.report import FAIL, MISSING, PARTIAL
+from grader.lessons.checks import TASKS
+from grader.lessons.paths import NBGRADER_SOURCE, NOTEBOOKS, SOLUTIONS
+from grader.lessons.tasks import Task
+
+REGION = re.compile(r"^( *)### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION\n?", re.M | re.S)
+STUB_COMMENT = "# YOUR CODE HERE, in place of what follows"  # the same text stands in grader/nbgrader_config.py
+HIDDEN_TESTS = "### BEGIN HIDDEN TESTS\nfrom grader import points as check\n### END HIDDEN TESTS\n"
+MARKS = ("task", "bug", "given", "check")
+FREE_SHARE = 3  # a bug that nobody has touched earns at most one point in so many
+
+
+class BuildError(Exception):
+    """A lesson that must not be handed out; the message says why, as a sentence."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """One file that a build makes, and what belongs in it."""
+
+    path: Path
+    text: str
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the file already holds this text."""
+        return self.path.exists() and self.path.read_text(encoding="utf-8") == self.text
+
+
+def build(check: bool = False) -> list[Built]:
+    """Derive every file from the lessons' sources.
+
+    Args:
+        check: write nothing; the nbgrader sources, which are not kept, are left out.
+
+    Returns:
+        The files that were out of date (and, unless check is set, have been written).
+
+    Raises:
+        BuildError: a lesson that breaks a rule; nothing is written then.
+    """
+    files = [file for source in sorted(SOLUTIONS.glob("[0-9]*.py")) for file in lesson_files(source)]
+    if check:
+        files = [file for file in files if not file.path.is_relative_to(NBGRADER_SOURCE)]
+    changed = [file for file in files if not file.is_current]
+    for file in changed if not check else ():
+        file.path.parent.mkdir(parents=True, exist_ok=True)
+        file.path.write_text(file.text, encoding="utf-8")
+    return changed
+
+
+def lesson_files(source: Path) -> list[Built]:
+    """Return the files of one lesson: its source with the bodies filled in, and its notebooks."""
+    lesson = source.stem
+    solved = fill(source.read_text(encoding="utf-8"), lesson)
+    cells = list(_cells(solved))
+    _check_lesson(lesson, cells)
+    return [
+        Built(source, solved),
+        Built(NOTEBOOKS / f"{lesson}.ipynb", notebook(cells, for_nbgrader=False)),
+        Built(NBGRADER_SOURCE / lesson / f"{lesson}.ipynb", notebook(cells, for_nbgrader=True)),
+    ]
+
+
+def fill(text: str, lesson: str) -> str:
+    """Write the reference or the check call into every marked cell of a percent source."""
+    parts = re.split(r"^(?=# %%)", text, flags=re.M)
+    filled = []
+    for part in parts:
+        header, _, body = part.partition("\n")
+        mark = re.fullmatch(rf'# %% ({"|".join(MARKS)})="([^"]*)"', header.strip())
+        if mark:
+            body = _body(mark[1], _task(mark[2], lesson)) + "\n"
+        filled.append(f"{header}\n{body}" if part else "")
+    return "".join(filled).rstrip("\n") + "\n"
+
+
+def stubbed(cell: Cell) -> str:
+    """Replace the solution region of a task's cell by a stub that raises at the very place, or by the bug."""
+    return REGION.sub(lambda m: f"{m[1]}{STUB_COMMENT}\n{_left_over(m[1], cell)}", cell.source + "\n")
+
+
+def solved_for_nbgrader(cell: Cell) -> str:
+    """Let what learners get stand behind the solution, where nbgrader leaves it when it cuts the solution out.
+
+    The solution ends in a return, so that nothing behind it runs before it is cut out.
+    """
+    return REGION.sub(lambda m: m[0] + _left_over(m[1], cell), cell.source + "\n")
+
+
+def buggy_lines(task: Task) -> str:
+    """Return the lines that stand in place of the solution of a task with a bug, without indentation."""
+    module = importlib.import_module(f"{task.module}_bugs")
+    if not hasattr(module, task.function):
+        raise BuildError(
+            f"Task {task.id} is to be handed out with a bug, but {module.__name__} has no {task.function}."
+        )
+    source = textwrap.dedent(inspect.getsource(getattr(module, task.function)))
+    function = ast.parse(source).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    first = function.body[1 if ast.get_docstring(function) else 0]
+    return textwrap.dedent("\n".join(source.splitlines()[first.lineno - 1 :])) + "\n"
+
+
+def solution_lines(solution: str) -> int:
+    """Count the lines that the learner has to write: code of the solution region, comments left out."""
+    region = REGION.search(solution)
+    lines = region[2].splitlines() if region else []
+    return sum(bool(line.strip()) and not line.strip().startswith("#") for line in lines)
+
+
+def notebook(cells: list[Cell], for_nbgrader: bool) -> str:
+    """Return a notebook as text: the learner's with stubs, or nbgrader's with solutions and hidden tests."""
+    made = [_notebook_cell(cell, for_nbgrader) for cell in cells]
+    identities = [cell.id for cell in made]
+    if len(set(identities)) < len(identities):
+        raise BuildError("Two cells of a lesson have the same content, so they cannot be told apart.")
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    document = new_notebook(cells=made, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
+    nbformat.validate(document)
+    return str(nbformat.writes(document)) + "\n"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a lesson: prose or code, with the role it plays and the task it belongs to."""
+
+    kind: str  # 'markdown' or 'code'
+    role: str  # 'task', 'given', 'check', 'setup', 'show', 'picture' or ''
+    source: str
+    task: Task | None = None
+    has_bug: bool = False  # learners get a bug to repair, not a stub
+
+
+def _cells(text: str) -> Iterator[Cell]:
+    import jupytext
+
+    for cell in jupytext.reads(text, fmt="py:percent").cells:
+        mark = next((m for m in MARKS if m in cell.metadata), "")
+        task = TASKS[cell.metadata[mark]] if mark else None
+        role = "task" if mark == "bug" else mark or cell.metadata.get("role", "")
+        yield Cell(cell.cell_type, role, cell.source, task, mark == "bug")
+
+
+def _task(identity: str, lesson: str) -> Task:
+    if identity not in TASKS or TASKS[identity].lesson != lesson:
+        raise BuildError(f"Lesson {lesson} names the task {identity!r}, but no check of this lesson has that id.")
+    return TASKS[identity]
+
+
+def _body(mark: str, task: Task) -> str:
+    """Return what belongs into a marked cell of the solved lesson."""
+    if mark == "check":
+        return f'check("{task.id}", {task.function})\n'
+    source = inspect.getsource(task.reference)
+    return REGION.sub(lambda m: m[2], source) if mark == "given" else source
+
+
+def _left_over(indent: str, cell: Cell) -> str:
+    """Return what learners find in place of the solution region: the line that raises, or the lines with the bug."""
+    assert cell.task is not None
+    return textwrap.indent(buggy_lines(cell.task), indent) if cell.has_bug else _raise_line(indent, cell.task)
+
+
+def _raise_line(indent: str, task: Task) -> str:
+    count = solution_lines(inspect.getsource(task.reference))
+    lines = "1 line" if count == 1 else f"{count} lines"
+    return f'{indent}raise NotImplementedError("TODO {task.id} (about {lines}): {task.todo}.")\n'
+
+
+def _notebook_cell(cell: Cell, for_nbgrader: bool) -> Any:
+    name = f"{cell.role}-{cell.task.id.replace('.', '-')}" if cell.task else _content_name(cell)
+    if cell.kind == "markdown":
+        return new_markdown_cell(cell.source, id=name, metadata={"lang": "en"})
+    source = cell.source
+    if cell.task and cell.role == "task":
+        source = solved_for_nbgrader(cell) if for_nbgrader else stubbed(cell)
+    if cell.role == "check" and for_nbgrader:
+        source = HIDDEN_TESTS + source
+    metadata: dict[str, Any] = {"dspark": {"role": cell.role} | ({"task": cell.task.id} if cell.task else {})}
+    if cell.role in ("task", "given", "check", "setup"):
+        metadata["nbgrader"] = _nbgrader_metadata(cell, name)
+    return new_code_cell(source.rstrip("\n"), id=name, metadata=metadata)
+
+
+def _nbgrader_metadata(cell: Cell, name: str) -> dict[str, Any]:
+    """Return complete nbgrader metadata, schema 3: a solution to fill in, a graded test, or a read-only cell."""
+    metadata = {
+        "grade": cell.role == "check",
+        "grade_id": name,
+        "locked": cell.role != "task",
+        "schema_version": 3,
+        "solution": cell.role == "task",
+        "task": False,
+    }
+    if cell.role == "check" and cell.task:
+        metadata["points"] = cell.task.max_points
+    return metadata
+
+
+def _content_name(cell: Cell) -> str:
+    return f"{cell.role or cell.kind}-{hashlib.sha256(cell.source.encode()).hexdigest()[:8]}"
+
+
+def _check_lesson(lesson: str, cells: list[Cell]) -> None:
+    """Refuse a lesson whose stubs pass, whose solutions fail, or that is otherwise not fit to be handed out."""
+    tasks = [task for task in TASKS.values() if task.lesson == lesson]
+    for task in tasks:
+        roles = [cell.role for cell in cells if cell.task is task]
+        if sorted(roles) not in (["check", "task"], ["check", "given"]):
+            raise BuildError(f"Lesson {lesson} needs one cell with task {task.id} and one with its check, not {roles}.")
+        texts = [*task.hints, task.todo, *(text for p in task.properties for text in (p.hint, p.says))]
+        if not all(text.strip() for text in texts):
+            raise BuildError(f"Task {task.id} has an empty hint or an empty property.")
+    _check_needs(lesson, cells)
+    _check_stubs(cells, tasks)
+    _check_solutions(cells, tasks)
+
+
+def _check_needs(lesson: str, cells: list[Cell]) -> None:
+    later = {task.function: task for task in TASKS.values() if task.lesson > lesson}
+    for cell in cells:
+        if cell.kind != "code":
+            continue
+        for node in ast.walk(ast.parse(textwrap.dedent(cell.source))):
+            name = getattr(node, "id", None) or getattr(node, "attr", None) or getattr(node, "name", None)
+            if name in later:
+                raise BuildError(f"Lesson {lesson} uses {name}, which is task {later[name].id} of a later lesson.")
+
+
+def _check_stubs(cells: list[Cell], tasks: list[Task]) -> None:
+    namespace = _run(cells, stubbed)
+    with_bug = [cell.task for cell in cells if cell.has_bug]
+    for task in tasks:
+        report = task.check(namespace[task.function])
+        if task not in with_bug and report.status != MISSING:
+            raise BuildError(f"The stub of task {task.id} must raise NotImplementedError, but it got: {report}")
+        if task in with_bug and report.status not in (FAIL, PARTIAL):
+            raise BuildError(f"The bug of task {task.id} must run and fail its check, but it got: {report}")
+        if task in with_bug and report.points * FREE_SHARE > report.max_points:
+            raise BuildError(f"The bug of task {task.id} earns too much as it stands. {report}")
+
+
+def _check_solutions(cells: list[Cell], tasks: list[Task]) -> None:
+    namespace = _run(cells, solved_for_nbgrader)
+    for task in tasks:
+        report = task.check(namespace[task.function])
+        if not report.passed:
+            raise BuildError(f"The solved lesson fails its own check. {report}")
+
+
+def _run(cells: list[Cell], version: Callable[[Cell], str]) -> dict[str, Any]:
+    """Run the cells that define something, setup and tasks, in one namespace; the tasks in the version given."""
+    namespace: dict[str, Any] = {"__name__": "lesson"}
+    for cell in cells:
+        if cell.role in ("setup", "task", "given"):
+            source = version(cell) if cell.role == "task" else cell.source
+            exec(compile(source, f"cell {cell.role}", "exec"), namespace)
+    return namespace

@@ -1,0 +1,69 @@
+"""`dspark-mini bundle`: the learner's zip. It is the repository with the marked regions cut out.
+
+Solution regions become `raise NotImplementedError`, regions of hidden tests vanish, and what a learner has no use
+for (solved lessons, tests, mutants, the nbgrader course) is not taken along.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from dspark_mini.files import whole
+from grader.lessons.build import REGION
+from grader.lessons.paths import ROOT
+
+HIDDEN_REGION = re.compile(r"^ *### BEGIN HIDDEN TESTS\n.*?^ *### END HIDDEN TESTS\n", re.M | re.S)
+TAKEN = (
+    "pyproject.toml",
+    "LICENSE",
+    "README.md",
+    "CHANGELOG.md",
+    ".assets/*",
+    "notebooks/*.ipynb",
+    "dspark_mini/**/*",
+    "grader/**/*.py",
+)
+LEFT_OUT = (
+    "grader/nbgrader_config.py",
+    "grader/export/nbgrader_*.py",
+    "grader/lessons/build.py",
+    "grader/lessons/bundle.py",
+    "grader/lessons/hidden/*",
+    "grader/lessons/mutants/*",
+)
+FOLDER = "dspark_mini"
+DATE = (2026, 1, 1, 0, 0, 0)  # the same files make the same zip
+
+
+def write_bundle(target: Path) -> None:
+    """Write the learner's zip.
+
+    Args:
+        target: the zip file; it is replaced as a whole, once the new one is complete.
+    """
+    with whole(target) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for name, data in bundle_files():
+            bundle.writestr(zipfile.ZipInfo(f"{FOLDER}/{name}", DATE), data, zipfile.ZIP_DEFLATED)
+
+
+def bundle_files() -> Iterator[tuple[str, bytes]]:
+    """Yield the path and content of every file of the bundle, in a fixed order."""
+    paths = {path for pattern in TAKEN for path in ROOT.glob(pattern)}
+    for path in sorted(paths):
+        name = path.relative_to(ROOT).as_posix()
+        if path.is_file() and "__pycache__" not in path.parts and not any(map(path.relative_to(ROOT).match, LEFT_OUT)):
+            yield (
+                name,
+                without_secrets(path.read_text(encoding="utf-8")).encode()
+                if path.suffix == ".py"
+                else path.read_bytes(),
+            )
+
+
+def without_secrets(source: str) -> str:
+    """Cut the solution regions and the hidden tests out of a Python source."""
+    stub = r'\1raise NotImplementedError("This is what the lesson asks you to write.")' + "\n"
+    return HIDDEN_REGION.sub("", REGION.sub(stub, source))

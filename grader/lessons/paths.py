@@ -1,0 +1,7 @@
+"""Where the parts of the repository are."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SOLUTIONS, NOTEBOOKS = ROOT / "solutions", ROOT / "notebooks"
+NBGRADER_SOURCE = ROOT / "build" / "nbgrader" / "source"

@@ -1,0 +1,1 @@
+"""Reading what was handed in: notebooks, .py files, folders, archives."""

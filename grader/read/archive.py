@@ -1,0 +1,124 @@
+"""Reading a zip from strangers: members are read as data and laid down under names of the grader's own.
+
+A path in the zip is a text that may name a submission; it never decides where anything is written.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import stat
+import zipfile
+import zlib
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.read.submissions import MAX_BYTES
+
+MAX_MEMBERS = 20_000
+MAX_DIRECTORY = 8 << 20  # bytes of the list of members: zipfile reads it all at once
+MAX_OF_ONE = 3 * MAX_BYTES  # bytes that one student may lay down
+MAX_IN_ALL = 8 << 30
+READ_KINDS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unfold a few bytes into a lot of memory at once
+NOT_WHOLE = "It cannot be read from the zip: it is damaged, encrypted, or packed in a way that few programs know."
+
+Parts = tuple[str, ...]
+
+
+class BadArchive(Exception):
+    """A zip that cannot be read at all; the message says why, as a sentence."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file or folder in a zip: its path, and where it is."""
+
+    parts: Parts
+    information: zipfile.ZipInfo
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder."""
+        return self.information.is_dir()
+
+    @property
+    def unreadable(self) -> str:
+        """Why it must not be read, or nothing."""
+        mode, name = self.information.external_attr >> 16, self.information.filename
+        if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
+            return "It is a link or something else that is no plain file."
+        if ".." in re.split(r"[/\\]", name) or name.startswith(("/", "\\")) or name[1:2] == ":":
+            return "Its path leads out of the zip."
+        if self.information.compress_type not in READ_KINDS or self.information.flag_bits & 1:
+            return NOT_WHOLE
+        return ""
+
+
+class Archive:
+    """An open zip, with a limit on what each student and all of them lay down."""
+
+    def __init__(self, path: Path) -> None:
+        """Open a zip.
+
+        Raises:
+            BadArchive: it is no zip, or has too many members.
+        """
+        self._file = _Bounded(path)
+        try:
+            self._zip = zipfile.ZipFile(self._file)
+        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+            self._file.close()
+            raise BadArchive("It is damaged, or no zip.") from error
+        if len(self._zip.infolist()) > MAX_MEMBERS:
+            self.__exit__()
+            raise BadArchive(f"It holds more than {MAX_MEMBERS:,} files.")
+        self.members = [Member(_parts(information.filename), information) for information in self._zip.infolist()]
+        self._laid_down: Counter[str] = Counter()
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._zip.close()
+        self._file.close()
+
+    def lay_down(self, member: Member, target: Path, student: str) -> str:
+        """Write the content of a member to a file.
+
+        Args:
+            member: the member.
+            target: a file that is not there yet; it is not made where the member cannot be read.
+            student: whose it is.
+
+        Returns:
+            Why the member cannot be read, or nothing.
+        """
+        if member.unreadable:
+            return member.unreadable
+        try:
+            with self._zip.open(member.information) as file:
+                content = file.read(MAX_BYTES + 1)
+        except (zipfile.BadZipFile, zlib.error, RuntimeError, OSError, EOFError, ValueError, NotImplementedError):
+            return NOT_WHOLE
+        if len(content) > MAX_BYTES:
+            return f"It is larger than {MAX_BYTES >> 20} MiB."
+        self._laid_down[student] += len(content)
+        if self._laid_down[student] > MAX_OF_ONE or self._laid_down.total() > MAX_IN_ALL:
+            return f"It is one of too many files of {student}."
+        target.parent.mkdir(parents=True)
+        target.write_bytes(content)
+        return ""
+
+
+class _Bounded(io.FileIO):
+    """A file of which no large part can be read at once, whatever sizes the zip claims."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > MAX_DIRECTORY:
+            raise zipfile.BadZipFile("The list of members is too long.")
+        return super().read(MAX_DIRECTORY if size is None or size < 0 else size) or b""
+
+
+def _parts(name: str) -> Parts:
+    return tuple(part for part in name.replace("\\", "/").split("/") if part not in ("", ".", ".."))

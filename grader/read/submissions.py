@@ -1,0 +1,102 @@
+"""Reading submissions. What is read is data: nothing of it is run here, and nothing trusted."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from grader.lessons.checks import TASKS
+from grader.lessons.tasks import Task
+from grader.read.cells import Unreadable as Unreadable
+from grader.read.cells import lesson_of, pieces_of, read_cells
+from grader.run.process import MAX_PIECE, Piece
+
+SUFFIXES = (".ipynb", ".py")
+MAX_BYTES = 20 << 20
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a submission lies, and the name it goes by in every result."""
+
+    name: str
+    path: Path
+    unreadable: str = ""  # why it must not be read, where that is known before
+    owner: tuple[str, ...] = ()  # the student's place below the folder or zip that was given
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A submission that has been read: the pieces of its code, and the tasks that it is graded for."""
+
+    name: str
+    lesson: str | None
+    pieces: list[Piece] = field(repr=False)
+    tasks: list[Task] = field(repr=False)
+
+
+def read_submission(source: Source) -> Submission:
+    """Read one submission.
+
+    Raises:
+        Unreadable: a link, a file that is too large, is no text or no notebook, or holds no task.
+    """
+    if source.unreadable:
+        raise Unreadable(source.unreadable)
+    text = plain_text(source.path)
+    if source.path.suffix == ".py":
+        if len(text) > MAX_PIECE:
+            raise Unreadable(f"It holds more than {MAX_PIECE >> 20} MiB of code.")
+        return Submission(source.name, None, [Piece(text, "the file", statements=True)], list(TASKS.values()))
+    cells = read_cells(text)
+    lesson = lesson_of(cells)
+    return Submission(source.name, lesson, pieces_of(cells, lesson), tasks_of(lesson))
+
+
+def plain_content(source: Source) -> bytes | None:
+    """Return what a submission's file holds, or None where it cannot be read as one."""
+    try:
+        return None if source.unreadable else _bytes(source.path)
+    except Unreadable:
+        return None
+
+
+def plain_text(path: Path) -> str:
+    """Read a plain file as text in UTF-8, or in UTF-16 where a mark says so.
+
+    Raises:
+        Unreadable: a link or another thing that is no file, a file that is too large, or no such text.
+    """
+    data = _bytes(path)
+    try:
+        return data.decode("utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig")
+    except UnicodeDecodeError:
+        raise Unreadable("It is no text in UTF-8.") from None
+
+
+def tasks_of(lesson: str) -> list[Task]:
+    """The graded tasks of a lesson, in their order."""
+    return [task for task in TASKS.values() if task.lesson == lesson]
+
+
+def lessons() -> list[str]:
+    """The names of all lessons that have tasks, in their order."""
+    return sorted({task.lesson for task in TASKS.values()})
+
+
+def _bytes(path: Path) -> bytes:
+    """Read a plain file, whatever stands in its place: a link, a pipe, a folder, a device."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise Unreadable("It is a link or something else that is no plain file.")
+        with open(os.open(path, flags), "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise Unreadable(f"It cannot be read: {error.strerror}.") from None
+    if len(data) > MAX_BYTES:
+        raise Unreadable(f"It is larger than {MAX_BYTES >> 20} MiB.")
+    return data

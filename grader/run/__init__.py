@@ -1,0 +1,1 @@
+"""Running learners' code: child process, sandbox, batch."""

@@ -1,0 +1,230 @@
+"""Calling a learner's function: one call in, one outcome out, whatever the function does."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from grader.run.child.wire import Seed as Seed
+from grader.run.child.wire import crossed
+
+CALL_SECONDS = 5.0  # of the processor's time; what takes 2 s on a usual machine passes on a slow one
+WALL_FACTOR = 3  # by the clock on the wall a call may take longer, since other processes share the machine
+HELD = 64  # results of one batch of calls that are looked at again at its end
+
+
+@dataclass(frozen=True)
+class Call:
+    """The arguments of one call, plain data and arrays only."""
+
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = field(default_factory=dict)
+
+    def as_lists(self) -> Call:
+        return Call(tuple(map(_listed, self.args)), {k: _listed(v) for k, v in self.kwargs.items()})
+
+    def as_arrays(self) -> Call:
+        return Call(tuple(map(_arrayed, self.args)), {k: _arrayed(v) for k, v in self.kwargs.items()})
+
+
+def call(*args: Any, **kwargs: Any) -> Call:
+    """Write a call as it would be typed: call([[1, 2]], anchor_token=3)."""
+    return Call(args, kwargs)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one call: a value, or the name of an exception with its line in the learner's own code."""
+
+    value: Any = None
+    error: str | None = None
+    message: str = ""
+    line: int | None = None
+    changed: bool = False  # the call changed one of its arguments
+    timed_out: bool = False
+    died: bool = False  # the call ended its process
+    changed_results: bool = False  # up to this call, the last of its batch, some earlier result has changed
+
+
+def line_in(error: BaseException, filename: str) -> int | None:
+    """Find the last line of one file that an exception passed through."""
+    line, trace = None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == filename:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
+class Caller(Protocol):
+    """Anything that makes calls: a function in this process, or a proxy of one in another."""
+
+    def outcomes(self, calls: list[Call]) -> list[Outcome]:
+        """Make several calls, one after the other, and stop behind one that hangs or dies."""
+        ...
+
+
+class LocalCaller:
+    """Calls a function in this process, on copies of the arguments, with its output and warnings put aside."""
+
+    def __init__(self, function: Callable[..., Any], in_child: bool = False) -> None:
+        self.function, self.in_child = function, in_child
+        self.held: list[tuple[Any, Any]] = []  # results as the function returned them, and as they were then
+
+    def outcomes(self, calls: list[Call]) -> list[Outcome]:
+        """Make several calls, one after the other, and stop behind one that hangs."""
+        return list(self.each(calls))
+
+    def each(self, calls: list[Call]) -> Iterator[Outcome]:
+        """Make several calls as outcomes does; the outcome of the last tells whether an earlier result has changed."""
+        self.held = []
+        for number, call in enumerate(calls, 1):
+            outcome = self.outcome(call)
+            yield replace(outcome, changed_results=self._changed_results()) if number == len(calls) else outcome
+            if outcome.timed_out:
+                return
+
+    def _changed_results(self) -> bool:
+        return not all(unchanged(copied, crossed(result)) for result, copied in self.held)
+
+    def outcome(self, call: Call) -> Outcome:
+        """Make one call within CALL_SECONDS, where this thread can be interrupted."""
+        given = Call(*_copied((call.args, call.kwargs)))
+        args, kwargs = [live(arg) for arg in given.args], {name: live(arg) for name, arg in given.kwargs.items()}
+        try:
+            with _quiet(), time_limit(CALL_SECONDS):
+                result = self.function(*args, **kwargs)
+                if len(self.held) < HELD:
+                    self.held.append((result, crossed(result)))
+                value = result if self.in_child else crossed(result)  # alike in this process and in a child
+                return Outcome(value=value, changed=not unchanged(call, given))
+        except TimeLimit:
+            return Outcome(error="TimeoutError", timed_out=True)
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and not self.in_child:
+                raise
+            name = "ValueError" if isinstance(error, ValueError) else type(error).__name__
+            own_code = getattr(getattr(self.function, "__code__", None), "co_filename", "")
+            return Outcome(error=name, message=message_of(error), line=line_in(error, own_code))
+
+
+class TimeLimit(BaseException):
+    """Raised in the middle of a call that takes too long; no `except Exception` swallows it."""
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TimeLimit after some seconds of work, where signals allow it (main thread, POSIX).
+
+    Work is the processor's time, so that a busy machine changes nothing; whoever sleeps is woken after WALL_FACTOR
+    times as long.
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def on_alarm(signum: int, frame: Any) -> None:
+        raise TimeLimit
+
+    timers = {
+        signal.SIGPROF: (signal.ITIMER_PROF, seconds),
+        signal.SIGALRM: (signal.ITIMER_REAL, WALL_FACTOR * seconds),
+    }
+    before = {number: signal.signal(number, on_alarm) for number in timers}
+    try:
+        for timer, limit in timers.values():
+            signal.setitimer(timer, limit, 0.1)  # again and again, should one be swallowed
+        yield
+    finally:
+        for timer, _ in timers.values():
+            signal.setitimer(timer, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def unchanged(before: Any, after: Any) -> bool:
+    """Tell whether two structures of plain data are equal bit by bit, types, signed zeros and NaN included."""
+    if isinstance(before, Call):
+        return unchanged(before.args, after.args) and unchanged(before.kwargs, after.kwargs)
+    if type(before) is not type(after):
+        return False
+    if isinstance(before, (np.ndarray, np.generic)):
+        same_kind = bool(before.dtype == after.dtype and before.shape == after.shape)
+        return same_kind and bool(before.tobytes() == after.tobytes())
+    if isinstance(before, dict):
+        return unchanged(list(before), list(after)) and unchanged(list(before.values()), list(after.values()))
+    if isinstance(before, (list, tuple)):
+        return len(before) == len(after) and all(map(unchanged, before, after))
+    return before.hex() == after.hex() if isinstance(before, float) else bool(before == after)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep prints and warnings of a right solution from counting against it."""
+    sink, logged = _Nowhere(), logging.root.manager.disable
+    logging.disable(logging.CRITICAL)  # a handler that was set up before keeps the stream of that time
+    try:
+        with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with np.errstate(all="ignore"):
+                yield
+    finally:
+        logging.disable(logged)
+
+
+class _Nowhere(io.TextIOBase):
+    """A text stream that takes everything and keeps nothing."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+
+def live(argument: Any) -> Any:
+    """Make a generator of a seed; everything else is passed on as it is."""
+    return np.random.default_rng(argument.value) if isinstance(argument, Seed) else argument
+
+
+def message_of(error: BaseException) -> str:
+    """Return the text of an exception, or nothing where it cannot be written down."""
+    try:
+        return str(error)
+    except BaseException:
+        return ""
+
+
+def _copied(value: Any) -> Any:
+    """Copy plain data as the wire does: no two parts of it are the same object, whatever was written [row] * 3."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_copied, value))
+    return value
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {key: _listed(item) for key, item in value.items()}
+    return [_listed(item) for item in value] if isinstance(value, list) else value
+
+
+def _arrayed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _arrayed(item) for key, item in value.items()}
+    if isinstance(value, list) and value:
+        with contextlib.suppress(ValueError):  # ragged lists stay lists
+            array = np.array(value)
+            return array if array.dtype.kind in "fiu" else value
+    return value

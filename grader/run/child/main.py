@@ -1,0 +1,105 @@
+"""The child: load the learner's code, then answer calls until the grader hangs up."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from grader.run.child.calling import Call, LocalCaller
+from grader.run.child.loader import new_namespace, run_piece
+from grader.run.child.wire import MAX_REPLY, Opaque, WireError, receive, send
+
+LIMITS = {"AS": 1 << 30, "CPU": 600, "FSIZE": 1 << 20, "NOFILE": 64, "CORE": 0}  # bytes, seconds, bytes, files, bytes
+
+
+def main(requests: BinaryIO, replies: BinaryIO) -> None:
+    """Serve one submission.
+
+    Args:
+        requests: stream of messages from the grader: one that loads, then one a call.
+        replies: stream of messages back; each answers one request and repeats its number.
+    """
+    limit_resources()
+    namespace = new_namespace()
+    errors = load(receive(requests)["pieces"], namespace, replies)
+    send(replies, {"loaded": errors, "defined": [name for name, value in namespace.items() if callable(value)]})
+    while True:
+        try:
+            request = receive(requests)
+        except WireError:
+            return
+        for number, outcome in answers(request, namespace):
+            send_outcome(replies, {"number": number, **outcome})
+
+
+def send_outcome(replies: BinaryIO, outcome: dict[str, Any]) -> None:
+    """Send an outcome; a value that the wire cannot carry goes as its type's name."""
+    try:
+        send(replies, outcome, MAX_REPLY)
+    except (WireError, TypeError, ValueError, RecursionError, MemoryError):
+        send(replies, outcome | {"value": Opaque(type(outcome["value"]).__name__)}, MAX_REPLY)
+
+
+def load(pieces: list[dict[str, Any]], namespace: dict[str, Any], replies: BinaryIO) -> dict[int, Any]:
+    """Run every piece of code, saying before each which one it is; return the errors by index."""
+    errors: dict[int, Any] = {}
+    for index, piece in enumerate(pieces):
+
+        def say_where(index: int = index) -> None:
+            send(replies, {"running": index})
+
+        say_where()
+        error = run_piece(piece["source"], piece["label"], namespace, piece["statements"], say_where)
+        if error is not None:
+            errors[index] = {"error": error.error, "message": error.message[:500], "line": error.line}
+    return errors
+
+
+def answers(request: dict[str, Any], namespace: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Make the calls of one request and put each outcome into plain data, up to the first call that hangs."""
+    caller = LocalCaller(namespace[request["function"]], in_child=True)
+    calls = [Call(tuple(args), kwargs) for args, kwargs in request["calls"]]
+    for number, outcome in enumerate(caller.each(calls), request["number"]):
+        yield (
+            number,
+            {
+                "value": outcome.value,
+                "error": outcome.error,
+                "message": outcome.message[:500],
+                "line": outcome.line,
+                "changed": outcome.changed,
+                "timed_out": outcome.timed_out,
+                "changed_results": outcome.changed_results,
+            },
+        )
+
+
+def limit_resources() -> None:
+    """Bound memory, processor time, file size and open files, where the system knows such limits."""
+    try:
+        import resource
+    except ImportError:
+        return
+    for name, most in LIMITS.items():
+        kind = getattr(resource, f"RLIMIT_{name}")
+        hard = resource.getrlimit(kind)[1]
+        limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        with contextlib.suppress(ValueError, OSError):  # macOS knows the name of a limit that it does not set
+            resource.setrlimit(kind, (limit, limit))
+
+
+def take_streams() -> tuple[BinaryIO, BinaryIO]:
+    """Keep standard input and output for the wire, and give the learner's code empty ones instead."""
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
+    return requests, replies
+
+
+if __name__ == "__main__":
+    main(*take_streams())

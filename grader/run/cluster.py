@@ -1,0 +1,125 @@
+"""Grading on a Dask cluster: the jobs of a batch become its tasks, and Dask alone decides where and when they run.
+
+The workers need the repository, in the same version, and what a sandbox needs. They need none of the files: the content
+of each submission goes along with its job.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grader.read.submissions import Source, plain_content
+from grader.run.kit import kit_fingerprint
+from grader.run.process import child_library
+from grader.run.worker import graded
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+PATIENCE_SECONDS = 20
+SPARE = 2  # jobs for each thread of the cluster, so that none waits for the next
+
+
+class NoCluster(Exception):
+    """The cluster cannot be used; the message says why, as a sentence."""
+
+
+class ClusterPool:
+    """The workers of a Dask cluster."""
+
+    def __init__(self, client: Client, sandbox: bool) -> None:
+        self._client, self._sandbox = client, sandbox
+        self._executor = client.get_executor(pure=False)
+
+    @property
+    def width(self) -> int:
+        """How many jobs the cluster should have at a time; it grows with the cluster."""
+        try:
+            threads: dict[str, int] = self._client.nthreads()
+        except OSError:
+            raise NoCluster("The Dask scheduler has gone; type the same command with --resume to go on.") from None
+        return max(1, SPARE * sum(threads.values()))
+
+    def submit(self, source: Source) -> Future[dict[str, Any]]:
+        """Hand a submission to the cluster; one that is not even a file needs no cluster."""
+        content = plain_content(source)
+        if content is None:
+            future: Future[dict[str, Any]] = Future()
+            future.set_result(graded(source, Path(), self._sandbox))
+            return future
+        job = (source.name, source.path.name, content, self._sandbox, kit_fingerprint())
+        sent: Future[dict[str, Any]] = self._executor.submit(grade_content, *job)
+        return sent
+
+    def stop(self) -> None:
+        """Take back what has not been started."""
+        self._executor.shutdown(wait=False)
+
+
+@contextlib.contextmanager
+def cluster_pool(address: str, sandbox: bool) -> Iterator[ClusterPool]:
+    """Connect to a Dask cluster.
+
+    Args:
+        address: of its scheduler, such as tcp://10.0.0.1:8786.
+        sandbox: isolate the submissions' code.
+
+    Raises:
+        NoCluster: Dask is not installed here, or the cluster does not answer, has no workers, or has another kit.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise NoCluster('Dask is not installed here; `pip install -e ".[grade]"` brings it.') from None
+    try:
+        client = Client(address, timeout=PATIENCE_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise NoCluster(f"No Dask scheduler answers at {address}.") from error
+    with client:
+        _look_at_workers(client, address)
+        pool = ClusterPool(client, sandbox)
+        try:
+            yield pool
+        finally:
+            pool.stop()
+
+
+def grade_content(name: str, file: str, content: bytes, sandbox: bool, kit: str) -> dict[str, Any]:
+    """Grade a submission, on a machine that does not have its file.
+
+    Args:
+        name: the submission's name.
+        file: the name of its file.
+        content: what the file holds.
+        sandbox: isolate the submission's code.
+        kit: kit_fingerprint() of the one who asks.
+
+    Raises:
+        RuntimeError: the kit here is another one, whose scores may differ.
+    """
+    if kit != kit_fingerprint():
+        raise RuntimeError("The worker has another version of the kit.")
+    with tempfile.TemporaryDirectory(prefix="dspark-mini-") as folder, child_library() as library:
+        path = Path(folder, Path(file).name)
+        path.write_bytes(content)
+        return graded(Source(name, path), library, sandbox)
+
+
+def _look_at_workers(client: Client, address: str) -> None:
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE_SECONDS)
+        kits = client.run(kit_fingerprint)
+    except TimeoutError:
+        raise NoCluster(f"The Dask cluster at {address} has no workers yet.") from None
+    except Exception as error:
+        raise NoCluster(
+            f"The workers of {address} do not have the kit ({type(error).__name__}); install the repository there."
+        ) from error
+    others = [worker for worker, kit in kits.items() if kit != kit_fingerprint()]
+    if others:
+        raise NoCluster(f"The worker {others[0]} has another version of the kit; install the same one there.")

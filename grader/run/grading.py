@@ -1,0 +1,103 @@
+"""Grading submissions: from a file to points, one child process a submission."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.check.report import ERROR, MISSING, TIMEOUT, Report, overall
+from grader.lessons.tasks import Task
+from grader.read.submissions import Source, Submission, Unreadable, lessons, read_submission, tasks_of
+from grader.run.child.loader import CellError, defines
+from grader.run.kit import grading_seed
+from grader.run.process import Child, RemoteCaller
+
+UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one submission got."""
+
+    submission: str
+    lesson: str | None
+    status: str
+    reports: tuple[Report, ...]
+    max_score: int
+    reason: str = ""  # why it is unreadable, or was not graded
+
+    @property
+    def score(self) -> int:
+        """Points of all tasks together."""
+        return sum(report.points for report in self.reports)
+
+    def to_json(self) -> dict[str, Any]:
+        """One object of the list that `dspark-mini grade --json` writes."""
+        return {
+            "submission": self.submission,
+            "lesson": self.lesson,
+            "score": self.score,
+            "max_score": self.max_score,
+            "status": self.status,
+            "tasks": [report.to_json() for report in self.reports],
+        } | ({"reason": self.reason} if self.reason else {})
+
+
+def grade(source: Source, library: Path, sandbox: bool = True) -> Result:
+    """Grade one submission; whatever is wrong with it becomes part of the result.
+
+    Args:
+        source: the submission's file and name.
+        library: folder from child_library(), the files that a child may import.
+        sandbox: isolate the code; without it, the code has the rights of whoever grades.
+
+    Returns:
+        The result; where the file could not be read, or no process for its code started, it has a reason.
+    """
+    try:
+        submission = read_submission(source)
+    except Unreadable as error:
+        return not_graded(source, str(error), UNREADABLE)
+    try:
+        child = Child(library, submission.pieces, sandbox)
+    except RuntimeError as error:
+        failed = tuple(task.failed(ERROR, str(error)) for task in submission.tasks)
+        return Result(source.name, submission.lesson, ERROR, failed, sum(r.max_points for r in failed), str(error))
+    try:
+        reports = tuple(_report(task, submission, child) for task in submission.tasks)
+    finally:
+        child.close()
+    return Result(
+        source.name,
+        submission.lesson,
+        overall([report.status for report in reports], sum(report.points for report in reports)),
+        reports,
+        sum(r.max_points for r in reports),
+    )
+
+
+def not_graded(source: Source, reason: str, status: str = ERROR) -> Result:
+    """Return the result of a submission that nothing can be said of but why."""
+    lesson = next((lesson for lesson in lessons() if source.path.stem.endswith(lesson)), None)
+    most = sum(task.max_points for task in tasks_of(lesson)) if lesson else 0
+    return Result(source.name, lesson, status, (), most, reason)
+
+
+def _report(task: Task, submission: Submission, child: Child) -> Report:
+    if task.function in child.defined:
+        return task.check(RemoteCaller(child, task.function), grading_seed(task.id))
+    error = next(_errors_of(task, submission, child), None)
+    if error is None:
+        return task.failed(MISSING, f"There is no function {task.function} in what was handed in.")
+    line = f" in line {error.line} of your code" if error.line else ""
+    status = TIMEOUT if error.error == "TimeoutError" else ERROR
+    return task.failed(status, f"{error.error}{line}: {error.message}")
+
+
+def _errors_of(task: Task, submission: Submission, child: Child) -> Iterator[CellError]:
+    """The errors of the pieces that were meant to define a task's function."""
+    for index, error in sorted(child.errors.items()):
+        if defines(submission.pieces[index].source, task.function):
+            yield error

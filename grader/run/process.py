@@ -1,0 +1,254 @@
+"""The grader's end of a child process: start it, load code into it, call it, and end it in time.
+
+Without a sandbox, for one's own work, the child has limits of time and memory only: it can do whatever its user can do,
+and a process that it moves into a session of its own outlives it.
+"""
+
+from __future__ import annotations
+
+import compileall
+import contextlib
+import os
+import py_compile
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from grader.lessons.paths import ROOT
+from grader.run import sandbox
+from grader.run.channel import Channel, ChildDied, ChildTooSlow
+from grader.run.child.calling import CALL_SECONDS, WALL_FACTOR, Call, Outcome
+from grader.run.child.loader import CELL_SECONDS, CellError
+from grader.run.child.wire import WireError
+from grader.run.replies import loaded_of, outcome_of
+
+START_SECONDS, LOAD_SECONDS, GRACE_SECONDS = 30.0, 60.0, 2.0
+# What all calls of one function may take, and all that a submission may take: so much, and more for each function.
+TASK_SECONDS, SUBMISSION_SECONDS, SECONDS_A_TASK = 60.0, 120.0, 5.0
+MAX_PARTS = 50_000  # a cell says twice where it is, a .py file once a statement and once more
+MAX_BATCH = 64 << 20  # bytes of all replies to one batch of calls; right answers take far less
+MAX_PIECE = 1 << 20  # characters
+CHILD_FILES = ("calling.py", "loader.py", "main.py", "wire.py", "__init__.py")
+# What a lesson imports of the kit, as far as a child needs it: input checks, and a check that does nothing.
+INERT_GRADER = '"""Checks run outside of this process."""\n\n\ndef check(*arguments: object) -> None:\n    pass\n'
+COMMAND = (
+    "import sys; sys.path[:0] = sys.argv[1:2]; sys.path[1:1] = sys.argv[2:3]; "
+    "from grader.run.child import main; main.main(*main.take_streams())"
+)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One piece of a learner's code: a cell, or a whole .py file, which runs on behind a failing statement."""
+
+    source: str
+    label: str
+    statements: bool = False
+
+
+class Clock:
+    """A budget of seconds by the clock on the wall, used up only while it runs."""
+
+    def __init__(self, seconds: float) -> None:
+        self.left, self.ends = seconds, 0.0
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        self.ends = time.monotonic() + self.left
+        try:
+            yield
+        finally:
+            self.left = self.ends - time.monotonic()
+
+
+@contextlib.contextmanager
+def child_library() -> Iterator[Path]:
+    """Lay out the few files of the kit that a child may import, in a folder that goes away again."""
+    with tempfile.TemporaryDirectory(prefix="dspark-mini-") as name:
+        library = Path(name)
+        (library / "grader" / "run" / "child").mkdir(parents=True)
+        (library / "dspark_mini").mkdir()
+        (library / "grader" / "__init__.py").write_text(INERT_GRADER)
+        (library / "grader" / "run" / "__init__.py").write_text("")
+        (library / "dspark_mini" / "__init__.py").write_text("")
+        for file in CHILD_FILES:
+            shutil.copy(ROOT / "grader" / "run" / "child" / file, library / "grader" / "run" / "child")
+        shutil.copy(ROOT / "dspark_mini" / "inputs.py", library / "dspark_mini")
+        # Compiled once, for all children. They could be newer than a file by less than a clock tick, hence the hashes.
+        compileall.compile_dir(library, quiet=1, invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
+        yield library
+
+
+class Child:
+    """One child process, which loads the pieces of one submission and answers calls of its functions."""
+
+    def __init__(self, library: Path, pieces: list[Piece], sandbox: bool = True) -> None:
+        self.library, self.pieces, self.sandbox = library, pieces, sandbox
+        self.errors: dict[int, CellError] = {}
+        self.left_out = {i for i, piece in enumerate(pieces) if len(piece.source) > MAX_PIECE}
+        self.errors |= {i: CellError("MemoryError", "the code is too long", None) for i in self.left_out}
+        self.lines = max((piece.source.count("\n") + 1 for piece in pieces), default=0)
+        self.defined: frozenset[str] = frozenset()
+        self.number, self.alive = 0, False
+        self.knows_hidden = False  # the process that runs now has been called with hidden inputs
+        self.clock, self.tasks = Clock(SUBMISSION_SECONDS), dict[str, Clock]()
+        try:
+            with self.clock.running():
+                self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def outcomes(self, function: str, calls: list[Call]) -> list[Outcome]:
+        """Call a function by name, several times; a child that hangs or dies is ended, and the last outcome says so."""
+        if function not in self.tasks:
+            self.tasks[function] = Clock(TASK_SECONDS)
+            self.clock.left += SECONDS_A_TASK
+        task = self.tasks[function]
+        with self.clock.running():
+            if self.alive and not self.channel.is_quiet():
+                self.close()  # it has ended, or said something that nobody asked for
+            if not self.alive:
+                self._start()
+            with task.running():
+                return self._ask(function, calls, min(task.ends, self.clock.ends))
+
+    def _ask(self, function: str, calls: list[Call], ends: float) -> list[Outcome]:
+        done: list[Outcome] = []
+        first, self.number = self.number + 1, self.number + len(calls)
+        try:
+            if not self.alive:
+                raise ChildTooSlow
+            calls_made = [[list(c.args), c.kwargs] for c in calls]
+            request = {"number": first, "function": function, "calls": calls_made}
+            self.channel.send(request, _soon(WALL_FACTOR * CALL_SECONDS, ends))
+            most = self.channel.taken + MAX_BATCH
+            for number in range(first, self.number + 1):
+                reply = self.channel.receive(_soon(WALL_FACTOR * CALL_SECONDS, ends))
+                if type(reply.get("number")) is not int or reply["number"] != number or self.channel.taken > most:
+                    raise ChildDied
+                done.append(outcome_of(reply, self.lines))
+                if done[-1].timed_out:
+                    break
+        except ChildTooSlow:
+            self.close()
+            done.append(Outcome(error="TimeoutError", timed_out=True))
+        except ChildDied:
+            self.close()
+            done.append(Outcome(error="ProcessEnded", died=True))
+        return done
+
+    def close(self) -> None:
+        """End the process and whatever it started; a later call starts a new one."""
+        if not self.alive:
+            return
+        self.alive = False
+        if self.sandbox:
+            sandbox.end(self.process)
+        else:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.kill()
+            self.process.wait()
+            self.work.cleanup()
+        self.channel.close()
+
+    def _start(self) -> None:
+        """Start and load; a piece that hangs or ends the process is left out at the next try."""
+        for _ in range(len(self.pieces) + 1):
+            if time.monotonic() >= self.clock.ends:
+                late = CellError("TimeoutError", "the submission had used up its time", None)
+                self.errors = {i: late for i in range(len(self.pieces))} | self.errors
+                return
+            self._spawn()
+            self.running = -1
+            try:
+                self._load()
+                return
+            except (ChildTooSlow, ChildDied, WireError) as error:
+                self.close()
+                if self.running < 0:
+                    self._explain(error)
+                hung = isinstance(error, ChildTooSlow)
+                name, why = ("TimeoutError", "never came to its end") if hung else ("ProcessEnded", "ended the process")
+                self.errors[self.running] = CellError(name, f"the code {why}", None)
+                self.left_out.add(self.running)
+
+    def _explain(self, error: Exception) -> None:
+        """Say why no process has come as far as the learner's code."""
+        if self.sandbox:
+            sandbox.require_sandbox()
+        raise RuntimeError("The process for the learner's code could not be started.") from error
+
+    def _load(self) -> None:
+        """Send the pieces and listen until all of them have run."""
+        pieces = [asdict(p) | ({"source": ""} if i in self.left_out else {}) for i, p in enumerate(self.pieces)]
+        last = min(self.clock.ends, time.monotonic() + LOAD_SECONDS)
+        self.channel.send({"pieces": pieces}, _soon(START_SECONDS, last))
+        deadline = _soon(START_SECONDS, last)
+        for _ in range(MAX_PARTS):
+            reply = self.channel.receive(deadline)
+            if "loaded" in reply:
+                errors, self.defined = loaded_of(reply, len(pieces))
+                self.errors |= {index: error for index, error in errors.items() if index not in self.left_out}
+                return
+            running = reply.get("running")
+            if type(running) is not int or not self.running <= running < len(pieces):
+                raise ChildDied
+            self.running, deadline = running, _soon(WALL_FACTOR * CELL_SECONDS, last)
+        raise ChildDied
+
+    def _spawn(self) -> None:
+        if self.sandbox:
+            self.process = sandbox.start(self.library, ["-c", COMMAND, sandbox.KIT, sandbox.SITE])
+        else:
+            self._spawn_unprotected()
+        self.channel, self.alive, self.knows_hidden = Channel(self.process), True, False
+
+    def _spawn_unprotected(self) -> None:
+        site = str(Path(np.__file__).parent.parent)
+        self.work = tempfile.TemporaryDirectory(prefix="dspark-mini-work-", ignore_cleanup_errors=True)
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", COMMAND, str(self.library), site],
+            cwd=self.work.name,
+            env=sandbox.QUIET,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+
+def _soon(seconds: float, ends: float) -> float:
+    """A point in time: some seconds from now and a little grace, but not behind the end of a budget."""
+    return min(ends, time.monotonic() + seconds + GRACE_SECONDS)
+
+
+class RemoteCaller:
+    """Calls one function of a child; a check cannot tell it from a function in this process."""
+
+    def __init__(self, child: Child, function: str) -> None:
+        self.child, self.function = child, function
+
+    def outcomes(self, calls: list[Call]) -> list[Outcome]:
+        """Make several calls, one after the other, and stop behind one that hangs or dies."""
+        return self.child.outcomes(self.function, calls)
+
+    def saw_hidden(self) -> None:
+        """Note that the process has been called with hidden inputs, which its code could keep and repeat."""
+        self.child.knows_hidden = True
+
+    def start_afresh(self) -> bool:
+        """Go on in a process that knows no hidden input; tell whether the old one may have known some."""
+        if self.child.alive and not self.child.knows_hidden:
+            return False
+        self.child.close()
+        return True

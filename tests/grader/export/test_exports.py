@@ -1,0 +1,425 @@
+"""Exports: the right grade at the right student, everybody else named, and learners' text nowhere a command."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.export.github import report_to_ci
+from grader.export.lms import write_canvas, write_gradescope, write_moodle
+from grader.export.rosters import ExportError, Transfer, inert
+
+LESSON = "02_parallel_drafting"
+HEADINGS = [
+    "Student",
+    "ID",
+    "SIS User ID",
+    "SIS Login ID",
+    "Section",
+    "02 Parallel Drafting (77)",
+    "Lab (78)",
+    "Final Score",
+]
+NASTY = "KeyError in line 2 of your code: '\n::set-output name=x::1\r##[error]%0A::stop-commands::x <script>&lt;=1|x`"
+
+
+def task(name: str = "2.1", points: int = 9, status: str = "partial", got: str = "[1, 1]") -> dict[str, Any]:
+    says = "Of equal logits the lowest token id wins."
+    failed = {
+        "name": "ties",
+        "passed": False,
+        "message": f"{says} Input: x = [0]. Expected: [0, 1]. Got: {got}.",
+        "hint": "Use >.",
+    }
+    held = {"name": "values", "passed": True, "message": "", "hint": ""}
+    properties = [held] if status == "pass" else [held, failed]
+    return {
+        "task": name,
+        "function": "f",
+        "points": points,
+        "max_points": 14,
+        "status": status,
+        "properties": properties,
+    }
+
+
+def result(submission: str, score: int = 9, **changes: Any) -> dict[str, Any]:
+    tasks = [task(points=score, status="pass" if score == 14 else "partial")]
+    base = {
+        "submission": submission,
+        "lesson": LESSON,
+        "score": score,
+        "max_score": 14,
+        "status": "partial",
+        "tasks": tasks,
+    }
+    return base | changes
+
+
+def unreadable(submission: str) -> dict[str, Any]:
+    return result(
+        submission, 0, lesson=None, max_score=0, status="unreadable", tasks=[], reason="It is no text in UTF-8."
+    )
+
+
+def write_rows(path: Path, rows: list[list[str]], delimiter: str = ",", encoding: str = "utf-8") -> Path:
+    with path.open("w", newline="", encoding=encoding) as file:
+        csv.writer(file, delimiter=delimiter).writerows(rows)
+    return path
+
+
+def read_rows(path: Path, delimiter: str = ",") -> list[list[str]]:
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        return list(csv.reader(file, delimiter=delimiter))
+
+
+# --- Canvas ------------------------------------------------------------------------------------------
+
+
+def gradebook(folder: Path, *students: list[str], most: str = "14.00", **manner: str) -> Path:
+    rows = [
+        HEADINGS,
+        ["", "", "", "", "", "Manual Posting", "", ""],
+        ["    Points Possible", "", "", "", "", most, "20", "(read only)"],
+    ]
+    return write_rows(folder / "gradebook.csv", [*rows, *students], **manner)
+
+
+def student(name: str, number: str, login: str = "", grade: str = "", sis: str = "") -> list[str]:
+    return [name, number, sis, login, "A", grade, "-3", "50"]
+
+
+def canvas(
+    folder: Path, results: list[dict[str, Any]], *students: list[str], **options: Any
+) -> tuple[Transfer, dict[str, str]]:
+    manner = {key: options.pop(key) for key in ("most", "delimiter", "encoding") if key in options}
+    target = folder / "out.csv"
+    done = write_canvas(results, gradebook(folder, *students, **manner), target, **({"lesson": LESSON} | options))
+    return done, {row[1]: row[-1] for row in read_rows(target, manner.get("delimiter", ","))}
+
+
+@pytest.mark.parametrize(
+    "submission",
+    [
+        "parkada_1001_208490284_02_parallel_drafting.ipynb",
+        "parkada_LATE_1001_208490284_work-1.ipynb",
+        "parkada_1001",
+        "ada",
+        "ada@uni.edu",
+        "Ada Park",
+        "park, ada",
+        "Ada_Park.ipynb",
+        "S7",
+        "1001",
+        "submitted/ada/02_parallel_drafting/02_parallel_drafting.ipynb",
+    ],
+)
+def test_canvas_finds_a_student_by_download_name_number_login_and_name(tmp_path: Path, submission: str) -> None:
+    done, grades = canvas(
+        tmp_path,
+        [result(submission)],
+        student("Park, Ada", "1001", "ada@uni.edu", sis="S7"),
+        student("Li, Jun", "1002", "jun"),
+    )
+    assert (done.written, done.left_out, done.without_result) == (1, (), ("Li, Jun",))
+    assert grades["1001"] == "9" and grades["1002"] == ""
+
+
+def test_canvas_gets_who_the_students_are_and_no_other_column(tmp_path: Path) -> None:
+    canvas(tmp_path, [result("ada")], student("Park, Ada", "1", "ada"))
+    rows = read_rows(tmp_path / "out.csv")
+    assert rows[0] == HEADINGS[:6] and rows[1][-1] == "Manual Posting" and rows[2][0] == "    Points Possible"
+    assert rows[3] == ["Park, Ada", "1", "", "ada", "A", "9"]
+
+
+def test_canvas_scores_are_scaled_to_the_points_possible(tmp_path: Path) -> None:
+    people = [student("Park, Ada", "1", "ada"), student("Li, Jun", "2", "jun"), student("Roy, Bo", "3", "bo")]
+    results = [result("ada", 14), result("jun", 9), unreadable("bo")]
+    assert list(canvas(tmp_path, results, *people, most="100")[1].values())[2:] == ["100", "64.29", "0"]
+    assert list(canvas(tmp_path, results, *people, most="")[1].values())[2:] == ["14", "9", "0"]
+
+
+def test_a_name_that_could_be_two_students_gets_nobody_a_grade(tmp_path: Path) -> None:
+    people = [student("Lee, Kim", "11", "kim1"), student("Lee, Kim", "12", "kim2"), student("Eve, E", "13", "eve")]
+    forged = "eve_11_5_lab_13_900_x.ipynb"  # a file name, or a display name, made to look like another student's
+    done, grades = canvas(tmp_path, [result("Kim Lee"), result(forged), result("kim2/eve.ipynb")], *people)
+    assert done.written == 0 and {grades[n] for n in ("11", "12", "13")} == {""}
+    assert [why for _, why in done.left_out] == ["its name fits several students of the list."] * 3
+
+
+def test_two_submissions_of_one_student_are_left_to_the_instructor(tmp_path: Path) -> None:
+    done, grades = canvas(
+        tmp_path, [result("a_1_7_x.ipynb", 14), result("a_1_8_y.ipynb", 2)], student("Park, Ada", "1", "ada")
+    )
+    assert grades["1"] == "" and len(done.left_out) == 2 and "2 submissions" in str(done)
+
+
+def test_excused_and_not_assigned_stay_as_they_are(tmp_path: Path) -> None:
+    people = [
+        student("Park, Ada", "1", "ada", "EX"),
+        student("Li, Jun", "2", "jun", "N/A"),
+        student("Roy, Bo", "3", "bo", "5"),
+    ]
+    done, grades = canvas(tmp_path, [result("ada"), result("jun")], *people)
+    assert (grades["1"], grades["2"], grades["3"]) == ("EX", "N/A", "5") and done.written == 0
+    assert done.without_result == ("Roy, Bo",) and "EX" in str(done)
+
+
+def test_results_of_another_lesson_are_passed_over_and_a_py_file_counts_for_the_lesson_only(tmp_path: Path) -> None:
+    script = result("jun", lesson=None, score=23, max_score=99, tasks=[task("2.1", 9), task("1.1", 14)])
+    people = [student("Park, Ada", "1", "ada"), student("Li, Jun", "2", "jun")]
+    done, grades = canvas(tmp_path, [result("ada", lesson="01_verification"), script], *people)
+    assert (grades["1"], grades["2"]) == ("", "9") and done.written == 1 and not done.left_out
+
+
+@pytest.mark.parametrize("column", [None, "02 Parallel Drafting", "02 Parallel Drafting (77)"])
+def test_the_column_is_found_by_lesson_title_or_heading(tmp_path: Path, column: str | None) -> None:
+    assert canvas(tmp_path, [result("ada")], student("Park, Ada", "1", "ada"), column=column)[0].written == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [("Quiz", "No column fits 'Quiz'; name one with --column"), ("a", "Several columns"), ("Final Score", "computed")],
+)
+def test_a_column_that_cannot_be_meant_is_refused(tmp_path: Path, column: str, says: str) -> None:
+    with pytest.raises(ExportError, match=re.escape(says)):
+        canvas(tmp_path, [result("ada")], student("Park, Ada", "1", "ada"), column=column)
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_semicolons_and_byte_order_mark_are_kept(tmp_path: Path) -> None:
+    done, grades = canvas(
+        tmp_path, [result("ada")], student("Park, Ada", "1", "ada"), delimiter=";", encoding="utf-8-sig", most="28,00"
+    )
+    assert done.written == 1 and grades["1"] == "18" and (tmp_path / "out.csv").read_bytes()[:3] == b"\xef\xbb\xbf"
+
+
+@pytest.mark.parametrize("data", [b"", b"a,b\n1,2\n", b"\xff\xfe\x00", b'"' + b"x" * 200_000])
+def test_a_file_that_is_no_roster_is_refused_with_a_sentence(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "roster.csv").write_bytes(data)
+    for write in (write_canvas, write_moodle):
+        with pytest.raises(ExportError, match=r"roster\.csv is no .*\."):
+            write([result("ada")], tmp_path / "roster.csv", tmp_path / "out.csv")
+
+
+def test_a_roster_that_is_missing_and_a_folder_that_is_missing_are_told(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="cannot be read"):
+        write_canvas([], tmp_path / "none.csv", tmp_path / "out.csv")
+    with pytest.raises(ExportError, match="cannot be written"):
+        write_canvas([], gradebook(tmp_path), tmp_path / "none" / "out.csv", LESSON)
+
+
+# --- Formulas ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "＝1", "-x", "--"])
+def test_what_a_spreadsheet_would_compute_gets_an_apostrophe(cell: str) -> None:
+    assert inert(cell) == "'" + cell
+
+
+@pytest.mark.parametrize("cell", ["", "-", "-3", "-3.5", "-3,5", "12%", "'=1", "a=1", "    Points Possible"])
+def test_numbers_and_plain_text_stay_as_they_are(cell: str) -> None:
+    assert inert(cell) == cell
+
+
+def test_a_student_whose_name_is_a_formula_stays_the_same_student(tmp_path: Path) -> None:
+    canvas(tmp_path, [result("@eve")], student("=HYPERLINK(1)", "1", "@eve"))
+    assert read_rows(tmp_path / "out.csv")[3] == ["'=HYPERLINK(1)", "1", "", "'@eve", "A", "9"]
+
+
+# --- Moodle ------------------------------------------------------------------------------------------
+
+SHEET = [
+    "Identifier",
+    "Full name",
+    "Email address",
+    "Grade",
+    "Maximum Grade",
+    "Last modified (grade)",
+    "Feedback comments",
+]
+
+
+def moodle(folder: Path, results: list[dict[str, Any]], *rows: list[str]) -> tuple[Transfer, list[list[str]]]:
+    sheet = write_rows(folder / "sheet.csv", [SHEET, *rows])
+    done = write_moodle(results, sheet, folder / "out.csv", LESSON)
+    return done, read_rows(folder / "out.csv")[1:]
+
+
+def participant(number: int, name: str, feedback: str = "") -> list[str]:
+    return [f"Participant {number}", name, f"{name.split()[0].lower()}@uni.edu", "", "28.00", "-", feedback]
+
+
+@pytest.mark.parametrize(
+    "submission",
+    [
+        "Ada Park_657737_assignsubmission_file_",
+        "Ada Park_657737_assignsubmission_file_/x.ipynb",
+        "Participant 657737",
+        "ada",
+        "Ada Park",
+    ],
+)
+def test_moodle_finds_a_participant_and_scales_the_grade(tmp_path: Path, submission: str) -> None:
+    done, rows = moodle(tmp_path, [result(submission)], participant(657737, "Ada Park"), participant(657738, "Jun Li"))
+    assert (done.written, done.without_result) == (1, ("Jun Li",))
+    assert rows[0][:6] == ["Participant 657737", "Ada Park", "ada@uni.edu", "18", "28.00", "-"] and rows[1][3] == ""
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.texts: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags += [tag, *(name for name, _ in attributes)]
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def test_moodle_feedback_is_html_in_which_a_learners_text_is_text(tmp_path: Path) -> None:
+    bad = result("ada", tasks=[task(got=f"{NASTY};=cmd|x")])
+    _, [row] = moodle(tmp_path, [bad], participant(1, "Ada Park"))
+    page = Tags()
+    page.feed(row[6])
+    assert set(page.tags) == {"p", "ul", "li", "br"} and "<script>&lt;=1|x`;=cmd|x" in "".join(page.texts)
+    assert "Hint: Use >." in page.texts
+    assert not set("=+-@") & set(row[6]), "a spreadsheet that splits at semicolons would find a formula"
+
+
+def test_feedback_of_a_person_is_kept_and_our_own_is_replaced(tmp_path: Path) -> None:
+    _, rows = moodle(
+        tmp_path, [result("ada"), result("jun")], participant(1, "Ada Park", "Well done"), participant(2, "Jun Li")
+    )
+    assert rows[0][6] == "Well done" and "9 of 14 points" in rows[1][6]
+    _, rows = moodle(tmp_path, [result("jun", 14)], rows[1])
+    assert rows[0][6] == "<p>dspark_mini: 14 of 14 points.</p>"
+
+
+def test_moodle_in_another_language_is_refused_with_advice(tmp_path: Path) -> None:
+    sheet = write_rows(tmp_path / "sheet.csv", [["ID", "Bewertung"], ["Teilnehmer/in 5", ""]])
+    with pytest.raises(ExportError, match="set to English"):
+        write_moodle([], sheet, tmp_path / "out.csv")
+
+
+# --- Gradescope --------------------------------------------------------------------------------------
+
+
+def test_gradescope_gets_one_test_a_task_with_points_and_what_to_mend(tmp_path: Path) -> None:
+    write_gradescope(
+        [result("x", tasks=[task(), task("2.2", 14, "pass")], score=23, max_score=28)], tmp_path / "results.json"
+    )
+    found = json.loads((tmp_path / "results.json").read_text())
+    assert found["score"] == 23 and found["stdout_visibility"] == "hidden" and found["output"] == "23 of 28 points."
+    first, second = found["tests"]
+    assert first["output"].splitlines()[0] == "1 of 2 properties hold." and "Hint: Use >." in first["output"]
+    assert (first["name"], first["score"], first["max_score"], first["status"]) == ("TODO 2.1 f", 9, 14, "failed")
+    assert (second["status"], second["visibility"], second["output_format"]) == ("passed", "visible", "text")
+
+
+@pytest.mark.parametrize(
+    ("results", "says"),
+    [([], "there are 0"), ([result("a"), result("b")], "there are 2"), ([unreadable("a")], "UTF-8")],
+)
+def test_gradescope_says_why_there_is_no_score(tmp_path: Path, results: list[dict[str, Any]], says: str) -> None:
+    write_gradescope(results, tmp_path / "results.json")
+    found = json.loads((tmp_path / "results.json").read_text())
+    assert found["score"] == 0 and says in found["output"]
+
+
+# --- GitHub ------------------------------------------------------------------------------------------
+
+
+def commands(lines: list[str]) -> list[tuple[str, dict[str, str], str]]:
+    """Read lines as GitHub's runner does: command, properties, data; old commands may stand anywhere in a line."""
+    found = []
+    for line in re.split(r"[\r\n]", "\n".join(lines)):
+        match = re.match(r"\s*::([\w-]+)(?: (.*?))?::(.*)", line)
+        if match:
+            pairs = dict(pair.split("=", 1) for pair in (match[2] or "").split(",") if pair)
+            found.append((match[1], pairs, match[3].replace("%0D", "\r").replace("%0A", "\n").replace("%25", "%")))
+        else:
+            found += [("old", {}, line)] * ("##[" in line)
+    return found
+
+
+def test_a_learners_text_cannot_command_a_workflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "::set-output name=a,b::c.ipynb").touch()
+    lines: list[str] = []
+    bad = result("::set-output name=a,b::c.ipynb", tasks=[task(got=NASTY)])
+    assert not report_to_ci([bad, unreadable("x\n::add-mask::y") | {"reason": NASTY}], lines.append)
+    found = commands(lines)
+    assert [name for name, _, _ in found] == ["error", "error"]
+    assert found[0][1]["file"] == "%3A%3Aset-output name=a%2Cb%3A%3Ac.ipynb" and f"Got: {NASTY}." in found[0][2]
+    assert found[1][2] == NASTY and "file" not in found[1][1]
+    summary = (tmp_path / "summary.md").read_text()
+    assert "<script>" not in summary and "\n" not in summary.strip(), "a blank line would begin Markdown again"
+
+
+@pytest.mark.parametrize(("least", "holds"), [(0, True), (9, True), (9.5, False), (14, False)])
+def test_points_are_told_and_the_threshold_decides(least: float, holds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    lines: list[str] = []
+    assert report_to_ci([result("a")], lines.append, least) is holds
+    assert lines[-1] == "Points 9/14" and any("threshold" in line for line in lines) is not holds
+
+
+def test_names_that_are_no_utf8_and_names_that_command_a_terminal_do_no_harm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    name = "a\udcff\x1b[2J\n"
+    bad = result(name, tasks=[task(got=name)])
+    lines: list[str] = []
+    report_to_ci([bad], lines.append)
+    write_gradescope([bad], tmp_path / "results.json")
+    assert (
+        "a?" in "".join(lines).encode().decode() and json.loads((tmp_path / "results.json").read_text())["score"] == 9
+    )
+    assert (
+        str(canvas(tmp_path, [bad])[0]).splitlines()[1] == "Not written: a��[2J�: no student of the list has this name."
+    )
+
+
+def test_each_submission_must_reach_the_threshold_and_be_readable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    lines: list[str] = []
+    assert not report_to_ci([result("a", 14), result("b", 2)], lines.append, 9) and lines[-1] == "Points 16/28"
+    assert not report_to_ci([unreadable("a")], lines.append)
+    assert report_to_ci([result("a", 14)], lines.append, 14)
+
+
+def test_the_summary_is_added_to_what_is_there_and_stays_below_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    report_to_ci([result(f"a{n}", tasks=[task(got="x" * 10_000)]) for n in range(200)], lambda line: None)
+    text = summary.read_text()
+    assert text.startswith("before\n<table>") and len(text) < 1 << 20 and "too long" in text and "a50" in text
+
+
+def test_a_task_that_never_ran_is_told_by_its_reason_and_without_a_hint(tmp_path: Path) -> None:
+    stopped = {
+        "name": "ties",
+        "passed": False,
+        "message": "Ties. Got: SyntaxError in line 1 of your code.",
+        "hint": "Use >.",
+    }
+    broken = task(points=0, status="error") | {
+        "properties": [stopped, stopped | {"name": "values", "message": stopped["message"].replace("Ties", "Values")}]
+    }
+    write_gradescope([result("a", tasks=[broken])], tmp_path / "results.json")
+    output = json.loads((tmp_path / "results.json").read_text())["tests"][0]["output"]
+    assert output == "0 of 2 properties hold.\nSyntaxError in line 1 of your code."

@@ -1,0 +1,173 @@
+"""The outputs of `dspark-mini grade`: each option writes its file, and what cannot be had is refused first."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from dspark_mini.cli import app
+from dspark_mini.workspace import UserError
+from grader import command
+from grader.export.outputs import Outputs, refuse_impossible, write_outputs
+from grader.export.rosters import cut_to_lesson
+from grader.lessons.checks import TASKS
+from grader.lessons.paths import NOTEBOOKS
+
+ROLL = "def rollback_rows(verified_rows, accepted):\n    return verified_rows - 1 - accepted\n"
+CANVAS = "Student,ID,SIS User ID,SIS Login ID,Section,07 end to end (12)\n,,,,,\nAda,11,a1,ada,S,\nBob,12,b1,bob,S,\n"
+MOODLE = "Identifier,Full name,Email address,Grade,Maximum Grade,Last modified (grade),Feedback comments\n"
+
+
+@pytest.fixture
+def submitted(tmp_path: Path) -> Path:
+    folder = tmp_path / "submitted"
+    folder.mkdir()
+    (folder / "ada.py").write_text(ROLL)
+    (tmp_path / "canvas.csv").write_text(CANVAS)
+    (tmp_path / "moodle.csv").write_text(MOODLE + "Participant 7,Ada,ada@example.org,,100,-,\n")
+    return folder
+
+
+def grade(*arguments: object) -> tuple[int, str]:
+    done = CliRunner().invoke(app, ["grade", *map(str, arguments), "--unsafe-no-sandbox", "--jobs", "1"])
+    if isinstance(done.exception, UserError):
+        raise done.exception
+    return done.exit_code, done.output
+
+
+def test_every_output_is_written_in_one_go(submitted: Path, tmp_path: Path) -> None:
+    code, said = grade(
+        submitted,
+        *("--json", tmp_path / "all.json", "--csv", tmp_path / "all.csv", "--html", tmp_path / "pages"),
+        *("--canvas", tmp_path / "canvas.csv", tmp_path / "to_canvas.csv"),
+        *("--moodle", tmp_path / "moodle.csv", tmp_path / "to_moodle.csv"),
+        *("--gradescope", tmp_path / "results.json", "--lesson", "07"),
+    )
+    (result,) = json.loads((tmp_path / "all.json").read_text())
+    assert code == 0 and result["score"] > 0, said
+    assert "1 grade written" in said and "Without a submission: Bob" in said
+    with (tmp_path / "to_canvas.csv").open(newline="") as file:
+        assert [row[5] for row in csv.reader(file)][2] == str(result["score"])
+    assert (tmp_path / "to_moodle.csv").is_file() and (tmp_path / "pages" / "index.html").is_file()
+    assert json.loads((tmp_path / "results.json").read_text())["score"] == result["score"]
+
+
+def test_a_lesson_cuts_files_that_may_solve_any_task(submitted: Path, tmp_path: Path) -> None:
+    assert grade(submitted, "--lesson", "07", "--json", tmp_path / "all.json")[0] == 0
+    (result,) = json.loads((tmp_path / "all.json").read_text())
+    assert result["lesson"] == "07_end_to_end" and {task["task"][0] for task in result["tasks"]} == {"7"}
+    assert result["status"] == "partial"
+
+
+def test_all_tasks_of_a_lesson_pass_it_whatever_the_file_lacks_of_others() -> None:
+    task = {"points": 2, "max_points": 2, "status": "pass"}
+    other = {"task": "1.1", "points": 0, "max_points": 2, "status": "missing"}
+    tasks = [*({"task": one.id} | task for one in TASKS.values() if one.lesson == "07_end_to_end"), other]
+    result = {"submission": "ada", "lesson": None, "status": "partial", "tasks": tasks, "score": 10, "max_score": 12}
+    cut = cut_to_lesson(result, "07_end_to_end")
+    assert cut is not None and (cut["status"], cut["score"]) == ("pass", cut["max_score"])
+
+
+def test_only_notebooks_of_the_lesson_are_graded(submitted: Path, tmp_path: Path) -> None:
+    for lesson in ("00_why_speculate", "07_end_to_end"):
+        folder = tmp_path / "course" / "bob" / lesson
+        folder.mkdir(parents=True)
+        shutil.copy(NOTEBOOKS / f"{lesson}.ipynb", folder)
+    grade(tmp_path / "course", "--lesson", "07", "--json", tmp_path / "all.json")
+    assert [result["lesson"] for result in json.loads((tmp_path / "all.json").read_text())] == ["07_end_to_end"]
+
+
+def test_assignments_named_by_a_pattern_keep_their_students(submitted: Path, tmp_path: Path) -> None:
+    lesson = "00_why_speculate"
+    for student in ("bob", "carol"):
+        (tmp_path / "course" / student / lesson).mkdir(parents=True)
+        shutil.copy(NOTEBOOKS / f"{lesson}.ipynb", tmp_path / "course" / student / lesson)
+    grade(*sorted((tmp_path / "course").glob(f"*/{lesson}")), "--json", tmp_path / "all.json")
+    assert [result["submission"] for result in json.loads((tmp_path / "all.json").read_text())] == ["bob", "carol"]
+
+
+@pytest.mark.parametrize("column", ["Lesson 07 (12)", "End to end", "07_end_to_end", "HW: 07 - the loop"])
+def test_a_column_is_found_by_the_lessons_words_or_number(submitted: Path, tmp_path: Path, column: str) -> None:
+    (tmp_path / "canvas.csv").write_text(CANVAS.replace("07 end to end (12)", f"{column},02 other"))
+    code, said = grade(submitted, "--canvas", tmp_path / "canvas.csv", tmp_path / "to.csv", "--lesson", "07")
+    assert code == 0 and "1 grade written" in said
+
+
+def test_a_column_is_named(submitted: Path, tmp_path: Path) -> None:
+    (tmp_path / "canvas.csv").write_text(CANVAS.replace("07 end to end (12)", "Final,Bonus"))
+    words = (submitted, "--canvas", tmp_path / "canvas.csv", tmp_path / "to.csv", "--lesson", "07")
+    with pytest.raises(UserError, match="name one with --column: 'Final', 'Bonus'"):
+        grade(*words)
+    assert grade(*words, "--column", "Final")[0] == 0
+
+
+def test_a_result_without_a_row_in_the_list_is_no_success(submitted: Path, tmp_path: Path) -> None:
+    (submitted / "zoe.py").write_text(ROLL)
+    code, said = grade(submitted, "--canvas", tmp_path / "canvas.csv", tmp_path / "to.csv", "--lesson", "07")
+    assert code == 1 and "Not written: zoe.py" in said
+
+
+def test_a_workflow_sees_points_and_no_table(submitted: Path) -> None:
+    code, said = grade(submitted, "--ci")
+    assert code == 0 and "first to mend" not in said
+    assert [line for line in said.splitlines() if line.startswith("Points ")]
+
+
+def test_a_workflow_fails_below_its_threshold(submitted: Path) -> None:
+    assert grade(submitted, "--ci", "--min-score", "2")[0] == 0
+    code, said = grade(submitted, "--ci", "--min-score", "5000")
+    assert code == 1 and "fewer than the 5000 points that are needed" in said
+
+
+@pytest.mark.parametrize(
+    ("outputs", "message"),
+    [
+        (Outputs(canvas=(Path("no.csv"), Path("to.csv"))), "--canvas takes"),
+        (Outputs(moodle=(Path("no.csv"), Path("to.csv"))), "--moodle takes"),
+        (Outputs(min_score=3), "--min-score"),
+        (Outputs(course=Path("nowhere")), "no folder nowhere of a course"),
+        (Outputs(pages=Path(__file__)), "no folder"),
+    ],
+)
+def test_what_cannot_be_had_is_refused_before_anything_is_graded(outputs: Outputs, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        refuse_impossible(outputs)
+
+
+def test_the_list_itself_is_not_written_over(submitted: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="would write over"):
+        grade(submitted, "--canvas", tmp_path / "canvas.csv", tmp_path / "canvas.csv")
+    assert (tmp_path / "canvas.csv").read_text() == CANVAS
+
+
+def test_no_line_in_a_workflow_is_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    options = command.Options(None, None, 1, False, None, False, Outputs(ci=True))
+    command._say("::add-mask::x\n##[debug]y", options, Console(soft_wrap=True))
+    assert capsys.readouterr().out == "| : :add-mask: :x\n| # #[debug]y\n"
+
+
+def test_a_target_that_is_a_submission_is_refused(submitted: Path) -> None:
+    with pytest.raises(UserError, match="one of the submissions"):
+        grade(submitted, "--gradescope", submitted / "ada.py")
+    assert (submitted / "ada.py").read_text() == ROLL
+
+
+def test_a_list_that_is_none_is_told_in_a_sentence(submitted: Path, tmp_path: Path) -> None:
+    (tmp_path / "canvas.csv").write_text("Name,Points\nAda,3\n")
+    with pytest.raises(UserError, match="no gradebook of Canvas"):
+        grade(submitted, "--canvas", tmp_path / "canvas.csv", tmp_path / "to.csv")
+    assert not (tmp_path / "to.csv").exists()
+
+
+def test_results_without_a_place_in_the_gradebook_are_told(tmp_path: Path) -> None:
+    pytest.importorskip("nbgrader")
+    said: list[str] = []
+    result = {"submission": "ada.py", "lesson": None, "score": 1, "max_score": 2, "status": "partial", "tasks": []}
+    assert not write_outputs([result], [tmp_path / "ada.py"], Outputs(course=tmp_path), said.append)
+    assert said[-1] == "Gradebook: 0 of 1 results recorded." and "ada.py" in said[0]

@@ -1,0 +1,228 @@
+"""The build: what is handed out follows from the sources, and unfit lessons are refused."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import importlib
+import inspect
+import re
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbgrader.preprocessors import ClearSolutions
+
+import grader.lessons.build as build
+from grader.lessons.checks import TASKS
+from grader.lessons.paths import NOTEBOOKS, ROOT, SOLUTIONS
+from grader.lessons.tasks import Task
+from grader.read.submissions import tasks_of
+
+LESSON = "02_parallel_drafting"
+SOURCE = SOLUTIONS / f"{LESSON}.py"
+
+
+def built_notebook(for_nbgrader: bool) -> nbformat.NotebookNode:
+    cells = list(build._cells(SOURCE.read_text(encoding="utf-8")))
+    return nbformat.reads(build.notebook(cells, for_nbgrader), as_version=4)
+
+
+def test_every_file_is_up_to_date() -> None:
+    assert build.build(check=True) == []
+
+
+def test_handed_out_notebook_has_no_solution_no_hidden_test_and_no_output() -> None:
+    notebook = nbformat.read(NOTEBOOKS / f"{LESSON}.ipynb", as_version=4)
+    text = (NOTEBOOKS / f"{LESSON}.ipynb").read_text(encoding="utf-8")
+    assert "BEGIN SOLUTION" not in text and "HIDDEN" not in text
+    for task in tasks_of(LESSON):
+        region = build.REGION.search(task.reference_source)
+        assert region is not None
+        in_some_cell = any(region[2].rstrip() in cell.source for cell in notebook.cells)
+        assert in_some_cell is (task.id == "record")  # the record is given
+    for cell in notebook.cells:
+        assert cell.cell_type == "markdown" or (cell.outputs == [] and cell.execution_count is None)
+
+
+def test_cells_have_stable_ids_of_their_own_and_prose_has_a_language() -> None:
+    first, second = built_notebook(False), built_notebook(False)
+    ids = [cell.id for cell in first.cells]
+    assert ids == [cell.id for cell in second.cells] and len(set(ids)) == len(ids)
+    assert all(cell.metadata["lang"] == "en" for cell in first.cells if cell.cell_type == "markdown")
+
+
+def test_stub_raises_the_todo_at_the_very_place_and_shows_an_example() -> None:
+    for cell in built_notebook(False).cells:
+        if cell.id.startswith("task-"):
+            task = TASKS[cell.metadata["dspark"]["task"]]
+            function = ast.parse(cell.source).body[0]
+            assert isinstance(function, ast.FunctionDef) and isinstance(function.body[-1], ast.Raise)
+            last = ast.unparse(function.body[-1])
+            assert f"TODO {task.id} (about " in last and task.todo in last and "NotImplementedError" in last
+            assert "Example:" in cell.source and "→" in cell.source
+
+
+def test_nbgrader_metadata_is_complete() -> None:
+    for for_nbgrader in (True, False):
+        graded = [
+            cell.metadata["nbgrader"] for cell in built_notebook(for_nbgrader).cells if "nbgrader" in cell.metadata
+        ]
+        for metadata in graded:
+            assert {"grade", "grade_id", "locked", "schema_version", "solution", "task"} <= set(metadata)
+            assert metadata["schema_version"] == 3 and ("points" in metadata) is metadata["grade"]
+        assert sum(metadata.get("points", 0) for metadata in graded) == sum(
+            task.max_points for task in tasks_of(LESSON)
+        )
+
+
+def refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, edit: Callable[[str], str]) -> str:
+    path = tmp_path / f"{LESSON}.py"
+    path.write_text(edit(SOURCE.read_text(encoding="utf-8")), encoding="utf-8")
+    with pytest.raises(build.BuildError) as error:
+        build.lesson_files(path)
+    return str(error.value)
+
+
+def with_task(monkeypatch: pytest.MonkeyPatch, identity: str, **changes: object) -> Task:
+    task = dataclasses.replace(TASKS[identity], **changes)  # type: ignore[arg-type]
+    monkeypatch.setitem(TASKS, identity, task)
+    return task
+
+
+def test_stub_that_passes_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    # A helper in the set-up cell that is already the solution, and a region that leaves it in place.
+    source = "def conditional_acceptance(a, b):\n    return 0\n    ### BEGIN SOLUTION\n    ### END SOLUTION\n"
+    monkeypatch.setattr(
+        build, "_body", lambda mark, task: source if (mark, task.id) == ("task", "2.5") else _BODY(mark, task)
+    )
+    assert "stub of task 2.5" in refused(monkeypatch, tmp_path, str)
+
+
+def test_solution_that_fails_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    wrong = TASKS["2.3"].reference_source.replace(">= threshold", "> threshold")
+    monkeypatch.setattr(
+        build, "_body", lambda mark, task: wrong if (mark, task.id) == ("task", "2.3") else _BODY(mark, task)
+    )
+    message = refused(monkeypatch, tmp_path, str)
+    assert "fails its own check" in message and "equal_passes" in message
+
+
+def test_empty_hint_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with_task(monkeypatch, "2.4", hints=("something", " ", "something"))
+    assert "Task 2.4 has an empty hint" in refused(monkeypatch, tmp_path, str)
+
+
+def test_lesson_that_needs_a_later_one_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    later = dataclasses.replace(TASKS["2.1"], id="5.1", lesson="05_scheduler", function="schedule_prefixes")
+    monkeypatch.setitem(TASKS, "5.1", later)
+    call = '# %% role="picture"\nschedule_prefixes([[0.5]], [0, 1])\n\n# %% role="picture"\nanchors = '
+    message = refused(monkeypatch, tmp_path, lambda text: text.replace('# %% role="picture"\nanchors = ', call))
+    assert "schedule_prefixes" in message and "5.1" in message
+
+
+def test_task_without_its_check_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    edit = lambda text: re.sub(r'# %% check="2.4"\n[^#]*', "", text)  # noqa: E731
+    assert "2.4" in refused(monkeypatch, tmp_path, edit)
+
+
+def test_unknown_task_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert "'2.9'" in refused(monkeypatch, tmp_path, lambda text: text.replace('task="2.4"', 'task="2.9"'))
+
+
+def test_refused_build_writes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "solutions").mkdir()
+    text = SOURCE.read_text(encoding="utf-8").replace('task="2.4"', 'task="2.9"')
+    (tmp_path / "solutions" / f"{LESSON}.py").write_text(text, encoding="utf-8")
+    for name in ("SOLUTIONS", "NOTEBOOKS", "NBGRADER_SOURCE"):
+        monkeypatch.setattr(build, name, tmp_path / name.lower())
+    with pytest.raises(build.BuildError):
+        build.build()
+    assert [path.name for path in tmp_path.rglob("*.*")] == [f"{LESSON}.py"]
+    assert (tmp_path / "solutions" / f"{LESSON}.py").read_text(encoding="utf-8") == text
+
+
+# --- Cells with a bug in place of a stub -------------------------------------------------------------
+
+CLINIC = "08_bug_clinic"
+CLINIC_SOURCE = SOLUTIONS / f"{CLINIC}.py"
+
+
+@functools.cache
+def clinic(for_nbgrader: bool) -> dict[str, str]:
+    """The sources of the clinic's task cells by task: as handed out, or as nbgrader's source."""
+    cells = list(build._cells(CLINIC_SOURCE.read_text(encoding="utf-8")))
+    notebook = nbformat.reads(build.notebook(cells, for_nbgrader), as_version=4)
+    return {cell.metadata["dspark"]["task"]: cell.source for cell in notebook.cells if cell.id.startswith("task-")}
+
+
+def defined(source: str, task: Task) -> Callable[..., Any]:
+    namespace = dict(vars(importlib.import_module(task.module)))
+    exec(source, namespace)
+    function: Callable[..., Any] = namespace[task.function]
+    return function
+
+
+def test_learners_get_the_bug_and_not_the_repair() -> None:
+    for task in tasks_of(CLINIC):
+        source = clinic(for_nbgrader=False)[task.id]
+        region = build.REGION.search(task.reference_source)
+        assert region is not None and region[2].strip() not in source
+        assert textwrap.indent(build.buggy_lines(task), "    ").rstrip() in source
+        assert "SOLUTION" not in source and "BUG" not in source.upper() and "NotImplementedError" not in source
+        assert ast.get_docstring(ast.parse(source).body[0]) == inspect.getdoc(task.reference)  # type: ignore[arg-type]
+
+
+def test_nbgrader_cuts_the_repair_out_and_leaves_what_learners_get() -> None:
+    config = (ROOT / "grader" / "nbgrader_config.py").read_text(encoding="utf-8")
+    assert f'"{build.STUB_COMMENT}"' in config
+    clear = ClearSolutions(code_stub={"python": build.STUB_COMMENT})
+    for task in tasks_of(CLINIC):
+        cell = nbformat.v4.new_code_cell(clinic(for_nbgrader=True)[task.id])
+        assert clear._replace_solution_region(cell, "python")
+        assert cell.source == clinic(for_nbgrader=False)[task.id]
+
+
+@pytest.mark.parametrize("identity", [task.id for task in tasks_of(CLINIC)])
+def test_nbgrader_source_runs_the_repair_and_its_release_the_bug(identity: str) -> None:
+    task = TASKS[identity]
+    assert task.check(defined(clinic(for_nbgrader=True)[identity], task)).passed
+    report = task.check(defined(clinic(for_nbgrader=False)[identity], task))
+    assert report.status in ("fail", "partial") and report.points * 3 <= report.max_points
+
+
+def with_bug(monkeypatch: pytest.MonkeyPatch, lines: str) -> str:
+    """Hand task 8.13 out with other lines in place of its bug, and return why that is refused."""
+    monkeypatch.setattr(build, "buggy_lines", lambda task: lines)
+    cells = [cell for cell in build._cells(CLINIC_SOURCE.read_text(encoding="utf-8")) if cell.role == "setup"]
+    cells.append(build.Cell("code", "task", TASKS["8.13"].reference_source, TASKS["8.13"], has_bug=True))
+    with pytest.raises(build.BuildError) as error:
+        build._check_stubs(cells, [TASKS["8.13"]])
+    return str(error.value)
+
+
+def test_bug_that_passes_its_check_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    repaired = "surplus = drafted - 1 - accepted\nreturn {'drop': max(surplus, 0), 'missing': max(-surplus, 0)}\n"
+    assert "bug of task 8.13 must run and fail" in with_bug(monkeypatch, repaired)
+
+
+@pytest.mark.parametrize("lines", ["raise NotImplementedError\n", "return 1 / 0\n"])
+def test_bug_that_never_answers_is_refused(monkeypatch: pytest.MonkeyPatch, lines: str) -> None:
+    assert "bug of task 8.13 must run and fail" in with_bug(monkeypatch, lines)
+
+
+def test_bug_that_earns_more_than_a_third_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    half_right = "return {'drop': max(drafted - 1 - accepted, 0), 'missing': 0}\n"
+    assert "bug of task 8.13 earns too much" in with_bug(monkeypatch, half_right)
+
+
+def test_bug_without_lines_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(build.BuildError, match=r"clinic_bugs has no dflash_parallel"):
+        build.buggy_lines(with_task(monkeypatch, "2.1", module="dspark_mini.clinic"))
+
+
+_BODY = build._body

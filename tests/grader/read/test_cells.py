@@ -1,0 +1,360 @@
+"""Reading notebooks: which cells are run, which one counts, and that no notebook is too strange to be read."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grader.read.cells import Unreadable, lesson_of, originals_of, pieces_of, read_cells
+from grader.read.submissions import Source, read_submission
+from grader.run.child.loader import new_namespace, run_piece
+
+LESSON = "02_parallel_drafting"
+ORIGINALS = originals_of(LESSON)
+SETUP = next(name for name, original in ORIGINALS.items() if original.role == "setup")
+PICTURE = next(name for name, original in ORIGINALS.items() if original.role == "picture")
+F = "block_mask"  # the function of task 2.4
+Made = dict[str, Any]
+
+
+def cell(source: Any, grade_id: str | None = None, **more: Any) -> Made:
+    metadata = {"nbgrader": {"grade_id": grade_id}} if grade_id else {}
+    return {"cell_type": "code", "source": source, "metadata": metadata, "outputs": [], **more}
+
+
+def answer(value: Any, name: str = F) -> str:
+    return f"def {name}(*a):\n    return {value!r}\n"
+
+
+def notebook(*cells: Made, **more: Any) -> str:
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": list(cells), **more})
+
+
+def sources(*cells: Made) -> list[str]:
+    """What is run of a notebook with these cells."""
+    return [piece.source for piece in pieces_of(read_cells(notebook(*cells)), LESSON)]
+
+
+def graded(*cells: Made) -> Any:
+    """What the function that counts returns, once everything has run."""
+    namespace = new_namespace()
+    for piece in pieces_of(read_cells(notebook(*cells)), LESSON):
+        run_piece(piece.source, piece.label, namespace, piece.statements)
+    return namespace[F]()
+
+
+# --- Which cells are run -----------------------------------------------------------------------------
+
+
+def test_every_cell_of_the_learner_runs_in_its_order() -> None:
+    assert sources(cell("a = 1"), cell("b = 2", "task-2-4"), cell("c = 3", "helper"), cell(["d = 4\n", "e = 5"])) == [
+        "a = 1",
+        "b = 2",
+        "c = 3",
+        "d = 4\ne = 5",
+    ]
+
+
+def test_a_locked_cell_runs_as_it_was_handed_out_and_a_check_not_at_all() -> None:
+    assert sources(
+        cell("np = None", SETUP), cell("raise KeyError", "check-2-4"), cell(ORIGINALS[PICTURE].source, id=PICTURE)
+    ) == [ORIGINALS[SETUP].source]
+
+
+def test_a_picture_that_the_learner_has_changed_runs() -> None:
+    assert sources(cell(answer(1), id=PICTURE)) == [answer(1)]
+
+
+@pytest.mark.parametrize("name", ["check-2-3", SETUP, "given-record"])
+def test_an_answer_in_a_locked_cell_counts_as_after_merging_two_cells(name: str) -> None:
+    assert graded(cell("x = 1\n" + answer(7), name)) == 7
+
+
+def test_nbgraders_name_goes_before_the_cells_id() -> None:
+    assert sources(cell("x = 1", "task-2-4", id="check-2-4")) == ["x = 1"]
+    assert sources(cell("x = 1", "check-2-4", id="task-2-4")) == []
+    assert sources(cell("x = 1", "unknown", id="check-2-4")) == []
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"nbgrader": {"grade_id": "task-2-4", "points": 0, "grade": False, "locked": True, "schema_version": 1}},
+        {"nbgrader": {"grade_id": ["task-2-4"], "points": float("nan")}},
+        {"nbgrader": "task-2-4"},
+        {"nbgrader": {"grade_id": 7}},
+        {"dspark": {"role": "setup", "task": "2.4"}, "tags": ["remove_cell"], "deletable": False},
+        [1, 2],
+        None,
+        "x",
+    ],
+)
+def test_metadata_that_says_anything_else_is_ignored(metadata: Any) -> None:
+    made = {"cell_type": "code", "source": answer(3), "metadata": metadata, "id": 5}
+    assert sources(made) == [answer(3)] and lesson_of(read_cells(notebook(made))) == LESSON
+
+
+def test_outputs_counts_and_attachments_are_ignored() -> None:
+    forged = {"output_type": "execute_result", "data": {"text/plain": "16.0"}, "metadata": {}, "execution_count": 1}
+    made = cell(answer(1), outputs=[forged] * 100, execution_count=-(10**30), attachments={"a.png": {"image/png": "A"}})
+    assert sources(made) == [answer(1)]
+
+
+@pytest.mark.parametrize("kind", ["markdown", "raw", "heading", "", None, 7, ["code"]])
+def test_a_cell_that_is_no_code_does_not_run(kind: Any) -> None:
+    assert sources(cell("x = 1") | {"cell_type": kind}) == []
+
+
+@pytest.mark.parametrize("source", [None, 7, {"a": 1}, ["x = 1", 5], True])
+def test_a_cell_whose_source_is_no_text_is_passed_over(source: Any) -> None:
+    assert sources(cell(source), cell("y = 2"), "no cell", None) == ["y = 2"]  # type: ignore[arg-type]
+
+
+# --- Which of several definitions counts -------------------------------------------------------------
+
+STUB = f"def {F}(*a):\n    raise NotImplementedError\n"
+CHECK = cell(f'check("2.4", {F})', "check-2-4")
+
+
+@pytest.mark.parametrize(
+    ("cells", "value"),
+    [
+        ((cell(answer(1), "task-2-4"), CHECK), 1),
+        ((cell(STUB, "task-2-4"), cell(answer(2)), CHECK), 2),
+        ((cell(answer(1), "task-2-4"), CHECK, cell(answer(2))), 1),
+        ((cell(answer(1), "task-2-4"), cell(answer(2), "task-2-4"), CHECK), 2),
+        ((cell(answer(1), "task-2-4"), CHECK, cell(answer(2), "task-2-4")), 1),
+        ((cell(answer(1), "task-2-4"), CHECK, cell(answer(2), "task-2-4"), CHECK, cell(answer(3))), 2),
+        ((cell(answer(1), "task-2-4"), cell(answer(2))), 2),
+        ((CHECK, cell(answer(1)), cell(answer(2))), 2),
+        ((cell(answer(1)), CHECK, cell(f"{F} = lambda: 2")), 1),
+        ((cell(answer(1)), CHECK, cell(f"def {F}(:")), 1),
+        ((cell(f"{F} = lambda: 1"), CHECK, cell(f"x = 5\n{STUB}"), cell(f"_graded_{F} = None")), None),
+    ],
+)
+def test_the_definition_that_its_check_sees_counts(cells: tuple[Made, ...], value: Any) -> None:
+    if value is None:  # the name that keeps the function is the learner's own to break
+        with pytest.raises(TypeError):
+            graded(*cells)
+    else:
+        assert graded(*cells) == value
+
+
+def test_a_definition_above_the_check_that_fails_leaves_the_one_before() -> None:
+    assert graded(cell(answer(1)), cell(f"1 / 0\n{answer(2)}"), CHECK, cell(answer(3))) == 1
+
+
+# --- Whose lesson it is ------------------------------------------------------------------------------
+
+
+def test_the_lesson_is_that_of_most_tasks() -> None:
+    cells = [cell(answer(1, name)) for name in ("schedule_prefixes", F, "conditional_acceptance")]
+    assert lesson_of(read_cells(notebook(*cells))) == LESSON
+
+
+def test_a_tasks_cell_shows_the_lesson_even_where_nothing_is_defined() -> None:
+    assert lesson_of(read_cells(notebook(cell("dfe block_mask(", "task-2-4")))) == LESSON
+
+
+def test_a_notebook_without_tasks_is_unreadable() -> None:
+    with pytest.raises(Unreadable, match="without tasks"):
+        lesson_of(read_cells(notebook(cell("x = 1"))))
+
+
+# --- Formats -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", [(4, 0), (4, 1), (4, 4), (4, 5), (3, 0), (2, 0)])
+def test_every_format_version_gives_the_same_cells(version: tuple[int, int]) -> None:
+    made = cell(answer(1), "task-2-4")
+    if version[0] == 4:
+        text = notebook(made, nbformat_minor=version[1])
+    else:
+        old = {"cell_type": "code", "input": answer(1), "metadata": made["metadata"], "language": "python"}
+        sheets = [{"cells": [old], "metadata": {}}]
+        text = json.dumps({"nbformat": version[0], "nbformat_minor": 0, "metadata": {}, "worksheets": sheets})
+    (only,) = read_cells(text)
+    assert (only.names, only.source, only.defined) == (("task-2-4",), answer(1), {F})
+
+
+def test_nbformats_own_downgrade_is_read() -> None:
+    document = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(answer(1))])
+    old = nbformat.v4.downgrade(document)
+    assert [c.source for c in read_cells(json.dumps(old))] == [answer(1)]
+
+
+BROKEN = [
+    "",
+    "hello",
+    "null",
+    "7",
+    "[]",
+    "{}",
+    "NaN",
+    '{"cells": 7}',
+    '{"cells": {"a": 1}}',
+    '{"worksheets": 7}',
+    '{"cells": [',
+    "[" * 100_000,
+    '{"cells": ' * 100_000,
+    '{"cells": [' + "[" * 100_000 + "]" * 100_000 + "]}",
+]
+
+
+@pytest.mark.parametrize("text", BROKEN, ids=range(len(BROKEN)))
+def test_what_is_no_notebook_is_unreadable_at_once(text: str) -> None:
+    begin = time.process_time()
+    with pytest.raises(Unreadable, match="notebook"):
+        lesson_of(read_cells(text))
+    assert time.process_time() - begin < 2
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["cells", "worksheets", "cell_type", "source", "metadata", "nbgrader", "grade_id", "id"]),
+            inner | st.just("code"),
+            max_size=5,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.dictionaries(st.sampled_from(["cells", "worksheets", "nbformat"]), json_values | st.lists(json_values)))
+def test_no_json_whatever_breaks_the_reader(document: Any) -> None:
+    try:
+        cells = read_cells(json.dumps(document))
+    except Unreadable:
+        return
+    assert all(isinstance(piece.source, str) for piece in pieces_of(cells, LESSON))
+
+
+def test_giant_numbers_and_nan_are_passed_over_at_once() -> None:
+    digits, begin = "9" * 2_000_000, time.process_time()
+    text = notebook(cell(answer(1))).replace(
+        '"metadata": {}', f'"metadata": {{"a": {digits}, "b": NaN, "c": 1e{"9" * 9}}}'
+    )
+    assert [c.source for c in read_cells(text)] == [answer(1)]
+    assert time.process_time() - begin < 2
+
+
+def test_ten_thousand_cells_and_megabytes_of_outputs_are_read_at_once() -> None:
+    outputs = [{"output_type": "stream", "name": "stdout", "text": ["x" * 1000 + "\n"] * 4000}]
+    made = [cell("x = 1", outputs=outputs), *(cell(f"y = {n}") for n in range(10_000)), cell(answer(1))]
+    text, begin = notebook(*made), time.process_time()
+    assert len(pieces_of(read_cells(text), LESSON)) == 10_002
+    assert time.process_time() - begin < 3
+
+
+def test_a_cell_that_is_too_long_costs_only_itself_and_too_much_code_the_notebook() -> None:
+    long = answer(1) + "#" * (2 << 20)
+    (first, second) = read_cells(notebook(cell(long), cell(answer(2))))
+    assert (first.defined, second.defined) == (frozenset(), {F})
+    with pytest.raises(Unreadable, match="1 MiB of code"):
+        read_cells(notebook(*[cell("#" * 90_000)] * 12))
+
+
+@pytest.mark.parametrize("kind", ["code", "markdown", "raw"])
+def test_more_cells_than_anybody_writes_are_refused_whatever_their_kind(kind: str) -> None:
+    made = [cell(answer(1)), *({"cell_type": kind, "metadata": {}, "source": ""} for _ in range(19_999))]
+    assert read_cells(notebook(*made))
+    for text in (notebook(*made, made[-1]), json.dumps({"worksheets": [{"cells": made}, {"cells": made[-1:]}]})):
+        with pytest.raises(Unreadable, match="more than 20,000 cells"):
+            read_cells(text)
+
+
+def test_no_text_makes_the_reader_slow() -> None:
+    lines = [" " * 400_000, "def" + " " * 300_000, "async " * 50_000, "=" * 99_000, "x" * 100_000]
+    begin = time.process_time()
+    for line in lines:
+        read_cells(notebook(cell(line)))
+    assert time.process_time() - begin < 2
+
+
+# --- Files -------------------------------------------------------------------------------------------
+
+Write = Callable[[str, bytes], Source]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def written(name: str, data: bytes) -> Source:
+        (tmp_path / name).write_bytes(data)
+        return Source(name, tmp_path / name)
+
+    return written
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
+@pytest.mark.parametrize("name", ["a.py", "a.ipynb"])
+def test_encodings_with_a_mark_are_read(write: Write, encoding: str, name: str) -> None:
+    code = "γ = '∞'\n" + answer(1)
+    text = code if name.endswith("py") else notebook(cell(code))
+    if encoding == "utf-16-le":
+        text = "\ufeff" + text
+    assert read_submission(write(name, text.encode(encoding))).pieces[0].source == code
+
+
+@pytest.mark.parametrize("data", [b"x = '\xff'", b"\xff\xfe\x00", b"\xff\xfe\x00\xd8", "é".encode("latin-1")])
+@pytest.mark.parametrize("name", ["a.py", "a.ipynb"])
+def test_other_bytes_are_unreadable(write: Write, name: str, data: bytes) -> None:
+    with pytest.raises(Unreadable, match="UTF-8"):
+        read_submission(write(name, data))
+
+
+def test_files_over_the_cap_are_unreadable(write: Write) -> None:
+    with pytest.raises(Unreadable, match="20 MiB"):
+        read_submission(write("a.ipynb", b" " * ((20 << 20) + 1)))
+    with pytest.raises(Unreadable, match="1 MiB of code"):
+        read_submission(write("a.py", b"#" * ((1 << 20) + 1)))
+
+
+@pytest.mark.parametrize("name", ["a.py", "a.ipynb"])
+def test_whatever_is_no_plain_file_is_never_opened(tmp_path: Path, name: str) -> None:
+    target = tmp_path / "target"
+    target.write_text(answer(1))
+    for number, make in enumerate(
+        (
+            lambda path: path.symlink_to(target),
+            lambda path: path.symlink_to("/dev/zero"),
+            lambda path: path.symlink_to(path),
+            lambda path: os.mkfifo(path),
+            lambda path: path.mkdir(),
+        )
+    ):
+        path = tmp_path / str(number) / name
+        path.parent.mkdir()
+        make(path)
+        with pytest.raises(Unreadable, match="plain file"):
+            read_submission(Source(name, path))
+
+
+def test_a_file_that_is_gone_or_forbidden_is_unreadable(tmp_path: Path) -> None:
+    with pytest.raises(Unreadable, match="No such file"):
+        read_submission(Source("a", tmp_path / "a.py"))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_damaged_notebooks_are_read_or_refused_and_never_break_anything(write: Write, seed: int) -> None:
+    chance = random.Random(seed)
+    data = bytearray(notebook(cell(answer(1), "task-2-4"), CHECK).encode())
+    for _ in range(chance.randrange(1, 6)):
+        data[chance.randrange(len(data))] = chance.randrange(256)
+    try:
+        read_submission(write("a.ipynb", bytes(data[: chance.randrange(1, len(data) + 1)])))
+    except Unreadable as error:
+        assert str(error).endswith(".")

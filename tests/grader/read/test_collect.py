@@ -1,0 +1,265 @@
+"""Finding submissions: layouts of nbgrader, Canvas and Moodle, in folders and in zips that nobody vouches for."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import grader.read.archive as archive
+from grader.read.collect import NOTHING, BadRequest, find_submissions
+from grader.read.submissions import Source, Unreadable, read_submission
+
+L2, L3 = "02_parallel_drafting", "03_sequential_heads"
+CANVAS_FILES = [f"smithbob_12_90_{L2}.ipynb", f"wuann_LATE_34_91_{L2}-1.ipynb", "wuann_LATE_34_92_help.py"]
+MOODLE_FILES = [f"Bob A. Smith_12_assignsubmission_file_/{L2}.ipynb", "Ann_Wu_34_assignsubmission_file/my work.ipynb"]
+
+LAYOUTS: dict[str, tuple[list[str], list[str]]] = {
+    "nbgrader": ([f"bob/{L2}/{L2}.ipynb", f"ann/{L2}/{L2}.ipynb"], ["ann", "bob"]),
+    "several assignments of a student": ([f"ann/{L2}/{L2}.ipynb", f"ann/{L3}/{L3}.ipynb"], ["ann", "ann"]),
+    "an assignment of several notebooks": ([f"ann/week1/{L2}.ipynb", f"ann/week1/{L3}.ipynb"], ["ann", "ann"]),
+    "help beside a notebook": ([f"ann/{L2}/{L2}.ipynb", f"ann/{L2}/a.py", f"ann/{L2}/scratch.ipynb"], ["ann"]),
+    "a renamed notebook": ([f"ann/{L2}/mine.ipynb"], ["ann"]),
+    "an assignment without a notebook": ([f"ann/{L2}/essay.pdf", f"bob/{L2}/{L2}.ipynb"], ["ann", "bob"]),
+    "a student's folder": ([f"ann/{L2}.ipynb", "bob/work.ipynb", "bob/help.py"], ["ann", "bob"]),
+    "flat": (["bob.ipynb", "ann.ipynb", "cat.py"], ["ann", "bob", "cat.py"]),
+    "only .py files": (["ann/a.py", "ann/b.py", "bob.py"], ["ann/a.py", "ann/b.py", "bob.py"]),
+    "one lesson of a class": ([f"{L2}/ann.ipynb", f"{L2}/bob.ipynb"], ["ann", "bob"]),
+    "one lesson, then students": ([f"{L2}/ann/{L2}.ipynb", f"{L2}/bob/{L2}.ipynb"], ["ann", "bob"]),
+    "Canvas": (CANVAS_FILES, ["smithbob_12", "wuann_34"]),
+    "Moodle": (MOODLE_FILES, ["Ann_Wu_34", "Bob A. Smith_12"]),
+    "Moodle without a notebook": (["Ann Wu_34_assignsubmission_file_/essay.pdf", "bob.py"], ["Ann Wu_34", "bob.py"]),
+    "not quite Canvas": (["ann_2024_01_work.ipynb", "bob.ipynb"], ["ann_2024_01_work", "bob"]),
+    "two notebooks without a lesson's name": (["ann/a.ipynb", "ann/b.ipynb", "c.py"], ["ann/a", "ann/b", "c.py"]),
+    "hidden": ([".x/a.py", "ann/.ipynb_checkpoints/a.ipynb", "__pycache__/a.py", "__MACOSX/._b.py", "b.py"], ["b.py"]),
+}
+
+
+def write(folder: Path, files: Sequence[str]) -> Path:
+    for file in files:
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text(file)
+    return folder
+
+
+def packed(path: Path, files: Sequence[str]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
+        for file in files:
+            target.writestr(file, file)
+    return path
+
+
+@pytest.fixture
+def unpacked(tmp_path: Path) -> Path:
+    (tmp_path / "unpacked").mkdir()
+    return tmp_path / "unpacked"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_folder_and_zip_of_a_layout_give_the_same_names(tmp_path: Path, unpacked: Path, layout: str) -> None:
+    files, names = LAYOUTS[layout]
+    in_folder = find_submissions([write(tmp_path / "all", files)], unpacked)
+    in_zip = find_submissions([packed(tmp_path / "all.zip", files)], unpacked)
+    assert sorted(s.name for s in in_folder) == sorted(s.name for s in in_zip) == names
+    for found in (in_folder, in_zip):
+        contents = [s.path.read_text() for s in found if not s.unreadable]
+        assert len(set(contents)) == len(contents) and set(contents) <= set(files)
+    assert [s.unreadable for s in in_folder] == [s.unreadable for s in in_zip]
+
+
+def test_work_of_one_student_goes_by_the_folder_given(tmp_path: Path, unpacked: Path) -> None:
+    write(tmp_path / "ann", [f"{L2}/{L2}.ipynb", f"{L3}/{L3}.ipynb", f"{L3}/a.py"])
+    assert [s.name for s in find_submissions([tmp_path / "ann"], unpacked)] == ["ann", "ann"]
+
+
+def test_student_who_handed_in_no_notebook_is_listed_as_unreadable(tmp_path: Path, unpacked: Path) -> None:
+    write(tmp_path / "all", [f"bob/{L2}/{L2}.ipynb"])
+    (tmp_path / "all" / "ann" / L2).mkdir(parents=True)
+    found = {source.name: source for source in find_submissions([tmp_path / "all"], unpacked)}
+    assert found["ann"].unreadable == NOTHING and not found["bob"].unreadable
+    with pytest.raises(Unreadable, match="no notebook"):
+        read_submission(found["ann"])
+
+
+def test_folder_that_is_a_link_to_a_neighbour_is_not_followed(tmp_path: Path, unpacked: Path) -> None:
+    write(tmp_path / "all", [f"bob/{L2}/{L2}.ipynb"])
+    (tmp_path / "all" / "eve").mkdir()
+    (tmp_path / "all" / "eve" / L2).symlink_to(tmp_path / "all" / "bob" / L2)
+    found = {source.name: source for source in find_submissions([tmp_path / "all"], unpacked)}
+    assert found["eve"].unreadable and not found["bob"].unreadable
+
+
+def test_zip_of_one_folder_is_read_like_the_folder(tmp_path: Path, unpacked: Path) -> None:
+    sources = find_submissions([packed(tmp_path / "c.zip", ["class/ann.ipynb", "class/bob.ipynb"])], unpacked)
+    assert [s.name for s in sources] == ["ann", "bob"]
+    nested = packed(tmp_path / "d.zip", [f"class/ann/{L2}.ipynb", f"class/bob/{L2}.ipynb", "__MACOSX/class/._x.ipynb"])
+    assert [s.name for s in find_submissions([nested], unpacked)] == ["ann", "bob"]
+
+
+def test_the_same_name_twice_is_numbered(tmp_path: Path, unpacked: Path) -> None:
+    roots = [write(tmp_path / name, ["ann.ipynb", "ann (2).ipynb"]) for name in ("one", "two")]
+    names = [source.name for source in find_submissions(roots, unpacked)]
+    assert len(set(names)) == 4 and {"ann", "ann (2)"} < set(names)
+
+
+BOB = f"bob/{L2}/{L2}.ipynb"
+IMPOSTORS = {
+    "a student's folder below an assignment": (BOB, f"aaron/{L2}/{BOB}"),
+    "a student's folder below a student's": (BOB, f"aaron/x/{BOB}"),
+    "a name of Canvas below an assignment": (f"bob_2024/{L2}/{L2}.ipynb", f"aaron/{L2}/x/bob_2024_1_{L2}.ipynb"),
+    "a name of Canvas in a student's folder": (f"bob_2024/{L2}/{L2}.ipynb", f"aaron/bob_2024_1_{L2}.ipynb"),
+    "a folder of Moodle below an assignment": (
+        f"Bob B_77_assignsubmission_file_/{L2}.ipynb",
+        f"Aaron/{L2}/Bob B_77_assignsubmission_file_/{L2}.ipynb",
+    ),
+    "a folder of Moodle that looks like an assignment": (
+        f"Bob B_77_assignsubmission_file_/{L2}.ipynb",
+        "Aaron/Bob B_77_assignsubmission_file_/Bob B_77_assignsubmission_file_.ipynb",
+    ),
+    "another lesson": (BOB, f"aaron/x/bob/{L3}/{L3}.ipynb"),
+    "one lesson of a class": (f"{L2}/bob.ipynb", f"{L2}/aaron/{BOB}"),
+    "deep files": (f"bob/my/own/{L2}.ipynb", f"aaron/bob/{L2}/{L2}.ipynb"),
+}
+
+
+@pytest.mark.parametrize("way", IMPOSTORS)
+def test_no_student_takes_the_place_of_another(tmp_path: Path, unpacked: Path, way: str) -> None:
+    real, false = IMPOSTORS[way]
+    name = Path(real).stem if real.count("/") == 1 and real.startswith(L2) else real.split("/")[0]
+    folder = write(tmp_path / "all", [real, false, f"cat/{L2}/{L2}.ipynb"])
+    for given in (folder, packed(tmp_path / "all.zip", [real, false, f"cat/{L2}/{L2}.ipynb"])):
+        found = {s.path.read_text(): s.name for s in find_submissions([given], unpacked)}
+        assert found[real] == name.replace("_assignsubmission_file_", "") != found.get(false)
+
+
+def test_work_below_an_assignment_is_its_students_own(tmp_path: Path, unpacked: Path) -> None:
+    mine = f"aaron/{L2}/{L2}.ipynb"
+    inside = [f"aaron/{L2}/x/{name}" for name in (BOB, f"bob_1_2_{L2}.ipynb", f"B_7_assignsubmission_file_/{L2}.ipynb")]
+    (found,) = find_submissions([write(tmp_path / "all", [mine, *inside])], unpacked)
+    assert found.name == "aaron" and found.path.read_text() == mine
+    (found,) = find_submissions([write(tmp_path / "ann", [f"{L2}/{L2}.ipynb", f"{L2}/{BOB}"])], unpacked)
+    assert found.name == "ann"
+
+
+def test_student_whose_folder_is_given_stands_above_a_folder_of_that_name(tmp_path: Path, unpacked: Path) -> None:
+    aaron, bob = write(tmp_path / "aaron", [BOB]), write(tmp_path / "bob", [f"{L2}/{L2}.ipynb"])
+    found = {s.path: s.name for s in find_submissions([aaron, bob], unpacked)}
+    assert found == {aaron / BOB: "bob (2)", bob / L2 / f"{L2}.ipynb": "bob"}
+
+
+def test_of_two_equal_places_with_one_name_neither_keeps_it(tmp_path: Path, unpacked: Path) -> None:
+    folder = write(tmp_path / "all", [f"first/{BOB}", f"second/{BOB}"])
+    assert [s.name for s in find_submissions([folder], unpacked)] == ["bob (2)", "bob (3)"]
+
+
+def test_lessons_in_folders_of_their_own_go_by_one_name(tmp_path: Path, unpacked: Path) -> None:
+    folder = write(tmp_path / "all", [f"{L2}/ann/{L2}.ipynb", f"{L3}/ann/{L3}/{L3}.ipynb", "bob/bob.ipynb", BOB])
+    assert [s.name for s in find_submissions([folder], unpacked)] == ["ann", "ann", "bob", "all"]
+
+
+def test_name_that_is_no_text_becomes_one(tmp_path: Path, unpacked: Path) -> None:
+    with open(os.fsencode(tmp_path) + b"/ann\xff.py", "w") as file:
+        file.write("")
+    (source,) = find_submissions([tmp_path], unpacked)
+    assert source.name.encode() == b"ann\\udcff.py" and source.path.exists()
+
+
+def test_missing_paths_and_empty_folders_are_bad_requests(tmp_path: Path, unpacked: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "notes.txt").write_text("")
+    (tmp_path / "broken.zip").write_text("PK")
+    packed(tmp_path / "notes.zip", ["notes.txt"])
+    for name in ("absent.ipynb", "empty", "notes.txt", "broken.zip", "notes.zip"):
+        with pytest.raises(BadRequest, match=name):
+            find_submissions([tmp_path / name], unpacked)
+
+
+# --- Zips that mean harm -----------------------------------------------------------------------------
+
+
+def only(sources: list[Source]) -> Source:
+    assert len(sources) == 1
+    return sources[0]
+
+
+@pytest.mark.parametrize("name", ["../out.py", "a/../../out.py", "/tmp/out.py", "..\\out.py", "C:\\out.py"])
+def test_path_that_leads_out_of_a_zip_writes_nothing_anywhere(tmp_path: Path, unpacked: Path, name: str) -> None:
+    source = only(find_submissions([packed(tmp_path / "all.zip", [name])], unpacked))
+    assert "leads out" in source.unreadable
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "all.zip"]
+
+
+def test_link_in_a_zip_is_not_read(tmp_path: Path, unpacked: Path) -> None:
+    link = zipfile.ZipInfo("ann.ipynb")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as target:
+        target.writestr(link, "/etc/passwd")
+    source = only(find_submissions([tmp_path / "all.zip"], unpacked))
+    assert "link" in source.unreadable and not source.path.exists()
+
+
+def test_bomb_costs_its_own_student_only(tmp_path: Path, unpacked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "MAX_BYTES", 1 << 20)
+    monkeypatch.setattr(archive, "MAX_OF_ONE", 2 << 20)
+    with zipfile.ZipFile(tmp_path / "all.zip", "w", zipfile.ZIP_DEFLATED) as target:
+        target.writestr("ann.ipynb", "x")
+        target.writestr("eve.ipynb", b"\0" * (30 << 20))
+        for number in range(10):
+            target.writestr(f"mal/{number}.ipynb", b"\0" * (1 << 20))
+    found = {source.name: source for source in find_submissions([tmp_path / "all.zip"], unpacked)}
+    assert "larger than 1 MiB" in found["eve"].unreadable and not found["ann"].unreadable
+    assert [bool(found[f"mal/{number}"].unreadable) for number in range(10)] == [False] * 2 + [True] * 8
+    assert sum(path.stat().st_size for path in unpacked.rglob("*") if path.is_file()) <= (2 << 20) + 1
+
+
+def test_member_that_lies_about_its_size_is_cut_off(tmp_path: Path, unpacked: Path) -> None:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as target:
+        target.writestr("ann.ipynb", b"\0" * (1 << 20))
+    lying = data.getvalue().replace((1 << 20).to_bytes(4, "little"), (10).to_bytes(4, "little"))
+    assert lying != data.getvalue()
+    (tmp_path / "all.zip").write_bytes(lying)
+    assert only(find_submissions([tmp_path / "all.zip"], unpacked)).unreadable
+
+
+@pytest.mark.parametrize("kind", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_rare_ways_of_packing_are_not_unpacked(tmp_path: Path, unpacked: Path, kind: int) -> None:
+    with zipfile.ZipFile(tmp_path / "all.zip", "w", kind) as target:
+        target.writestr("ann.ipynb", "x")
+    assert only(find_submissions([tmp_path / "all.zip"], unpacked)).unreadable
+
+
+def test_encrypted_and_damaged_members_are_unreadable_and_the_others_are_read(tmp_path: Path, unpacked: Path) -> None:
+    data = bytearray(packed(tmp_path / "all.zip", ["ann.py", "bob.py", "cat.py"]).read_bytes())
+    with zipfile.ZipFile(tmp_path / "all.zip") as source:
+        ann, bob = source.getinfo("ann.py"), source.getinfo("bob.py")
+    data[ann.header_offset + 30 + len("ann.py")] ^= 0xFF  # its first packed byte
+    directory = data.index(b"PK\x01\x02", bob.header_offset)
+    entry = data.index(b"bob.py", directory) - 46
+    data[entry + 8] |= 1  # "encrypted"
+    (tmp_path / "all.zip").write_bytes(data)
+    found = {source.name: bool(source.unreadable) for source in find_submissions([tmp_path / "all.zip"], unpacked)}
+    assert found == {"ann.py": True, "bob.py": True, "cat.py": False}
+
+
+def test_two_members_of_one_name_are_both_listed(tmp_path: Path, unpacked: Path) -> None:
+    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(tmp_path / "all.zip", "w") as target:
+        target.writestr("ann.py", "first")
+        target.writestr("ann.py", "second")
+    sources = find_submissions([tmp_path / "all.zip"], unpacked)
+    assert {source.name: source.path.read_text() for source in sources} == {"ann.py": "first", "ann.py (2)": "second"}
+
+
+def test_zip_with_too_many_members_is_refused(tmp_path: Path, unpacked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = packed(tmp_path / "all.zip", [f"{number}.py" for number in range(50)])
+    monkeypatch.setattr(archive, "MAX_MEMBERS", 49)
+    with pytest.raises(BadRequest, match="more than 49 files"):
+        find_submissions([path], unpacked)
+    monkeypatch.setattr(archive, "MAX_DIRECTORY", 1000)
+    with pytest.raises(BadRequest, match="damaged"):
+        find_submissions([path], unpacked)

@@ -1,0 +1,387 @@
+"""Loading a learner's code: magics, broken cells, failing statements, and what a module needs to work."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from grader.run.child import loader
+from grader.run.child.loader import MODULE, CellError, defines, new_namespace, parse, run_piece, without_cell_magic
+
+MANY = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+Names = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def clean_modules() -> Iterator[None]:
+    yield
+    sys.modules.pop(MODULE, None)
+
+
+def ran(*sources: str, statements: bool = False) -> tuple[Names, list[CellError | None]]:
+    """The names that some pieces define, run one after the other, and the error of each."""
+    namespace = new_namespace()
+    errors = [run_piece(source, f"cell {i}", namespace, statements) for i, source in enumerate(sources)]
+    return {name: value for name, value in namespace.items() if not name.startswith("__")}, errors
+
+
+def names_of(*sources: str) -> Names:
+    names, errors = ran(*sources)
+    assert errors == [None] * len(sources)
+    return names
+
+
+# --- Magics and shell escapes ------------------------------------------------------------------------
+
+MAGICS = [
+    "%matplotlib inline",
+    "%load_ext autoreload",
+    "%time 1 + 1",
+    "%config InlineBackend.figure_format = 'retina'",
+    "!pip install numpy",
+    "!!ls",
+    '!echo "it\'s (not" [closed',
+    "files = !ls *.py",
+    "a, b = !echo x",
+    "timing = %timeit -o 1 + 1",
+    "?print",
+    "print?",
+    "x.append??",
+    "%cd /",
+    "    ",
+    "# a comment with % and ! and ?",
+]
+STATEMENTS = [
+    "numbers = [1, 2, 3]",
+    "rest = 7 % 4",
+    "text = 'a%sb!?' % 'x'",
+    "block = '''one\ntwo % 2\nthree!\n'''",
+    "table = {\n    'a': 7 % 3,\n    'b': not True != False,\n}",
+    "def function(a, b=5 % 3):\n    '''Is it 100 % right? Yes!'''\n    return a % b",
+    "if numbers != []:\n    rest += 1\nelse:\n    rest = 0",
+    "class Thing:\n    size = 10 % 6",
+    "lines = [n for n in range(9)\n         if n % 2 == 0]",
+]
+
+
+@MANY
+@given(st.lists(st.sampled_from(STATEMENTS), max_size=5), st.data())
+def test_magics_between_statements_do_nothing(statements: list[str], data: st.DataObject) -> None:
+    mixed = ["numbers, rest = [], 0"]
+    for statement in statements:
+        mixed += [*data.draw(st.lists(st.sampled_from(MAGICS), max_size=2)), statement]
+    plain_names, with_magics = names_of("numbers, rest = [], 0", *statements), names_of("\n".join(mixed))
+    assert set(with_magics) == set(plain_names)
+    assert [repr(v) for v in with_magics.values() if not callable(v)] == [
+        repr(v) for v in plain_names.values() if not callable(v)
+    ]
+
+
+@pytest.mark.parametrize("magic", MAGICS)
+def test_magics_inside_of_blocks_do_nothing(magic: str) -> None:
+    source = f"for n in range(3):\n    {magic}\n    m = n\nif m:\n  {magic}\n  k = 1\ndef f():\n\t{magic}\n\treturn 5\n"
+    names = names_of(source)
+    assert (names["m"], names["k"], names["f"]()) == (2, 1, 5)
+
+
+@pytest.mark.parametrize("magic", [m for m in MAGICS if m.strip() and not m.startswith("#")])
+def test_a_block_of_nothing_but_a_magic_is_still_a_block(magic: str) -> None:
+    assert names_of(f"if True:\n    {magic}\nx = 1") == {"x": 1}
+
+
+@pytest.mark.parametrize(
+    "magic", ["%%time", "%%timeit -n 1 -r 1", "%%capture", "%%capture out --no-stderr", "%%prun -q"]
+)
+def test_cell_magics_around_python_leave_the_python(magic: str) -> None:
+    assert names_of(f"{magic}\nx = 1\ndef f():\n    return x")["x"] == 1
+    assert names_of(f"\n\n{magic}\n\nx = 1")["x"] == 1
+
+
+@pytest.mark.parametrize(
+    "magic", ["%%bash", "%%html", "%%javascript", "%%writefile f.py", "%%sh", "%%latex", "%%", "%%sql x"]
+)
+def test_cell_magics_of_other_languages_blank_the_cell(magic: str) -> None:
+    assert names_of(f"{magic}\nx = 1") == {} == names_of(f"\n{magic}\n<p>rm -rf / ) ]")
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_python_is_never_touched(statement: str) -> None:
+    source = f"numbers, rest = [], 0\n{statement}\n"
+    assert ast.dump(parse(source), include_attributes=True) == ast.dump(ast.parse(source), include_attributes=True)
+
+
+def test_magics_keep_the_line_numbers() -> None:
+    for top in ("%matplotlib inline\n!ls\n", "%%time\n!ls\n"):
+        _, (error,) = ran(f"{top}x = 1\n\n1 / 0\n")
+        assert error == CellError("ZeroDivisionError", "division by zero", 5)
+
+
+def test_a_magic_runs_nothing(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert ran("!touch a\n%run b\nx = !touch c\n%sx touch d", "%%bash\ntouch e", "%%writefile f\nx")[1] == [None] * 3
+    assert list(tmp_path.iterdir()) == []
+
+
+MULTI_LINE = [
+    "text = ('%d and %d'\n        % (1, 2))",
+    "text = '''\n!ls is not run\n%time is not taken\nwhat?\nx = !ls\n'''",
+    "rest = [7\n        % 4,\n        1]",
+    "rest = 7 \\\n    % 4",
+    "def f():\n    '''Explain.\n\n    %timeit f() is slow.\n    '''\n    return 1\ntext = f.__doc__",
+]
+
+
+@pytest.mark.parametrize("source", MULTI_LINE)
+def test_percent_signs_in_multi_line_expressions_and_strings_survive(source: str) -> None:
+    plain: Names = {}
+    exec(source, plain)
+    for name in ("text", "rest"):
+        assert names_of(source).get(name) == plain.get(name)
+
+
+@pytest.mark.parametrize("source", MULTI_LINE)
+@pytest.mark.parametrize("magic", ["%matplotlib inline", "!ls", "print?"])
+def test_percent_signs_survive_beside_a_magic(source: str, magic: str) -> None:
+    plain: Names = {}
+    exec(source, plain)
+    for mixed in (f"{magic}\n{source}", f"{source}\n{magic}"):
+        assert {name: names_of(mixed).get(name) for name in ("text", "rest")} == {
+            name: plain.get(name) for name in ("text", "rest")
+        }
+
+
+@pytest.mark.parametrize("source", ["%%time\r\nx = 1\r\n", "%%timeit\t-n 1\nx = 1", "%%capture\r\nx = 1"])
+def test_cell_magics_may_end_in_a_tab_or_a_carriage_return(source: str) -> None:
+    assert names_of(source) == {"x": 1}
+
+
+@pytest.mark.parametrize("magic", ["rows[0]?", "f(1)?", "rows[0].sort??"])
+def test_help_on_an_index_or_a_call_does_nothing(magic: str) -> None:
+    assert names_of(f"rows = [[1]]\n{magic}\nx = 1")["x"] == 1
+
+
+@MANY
+@given(st.text(alphabet="%!?()[]{}'\"\\ \n\t=1+-:#.,;@\r\0\x0c", max_size=60), st.booleans())
+def test_no_text_whatever_takes_the_loader_down(text: str, statements: bool) -> None:
+    names, (error,) = ran(text, "x = 1")[0], ran(text, statements=statements)[1]
+    assert names.get("x") == 1 and (error is None or isinstance(error, CellError))
+
+
+@MANY
+@given(st.text(alphabet="%!? =x1\n'\"(", max_size=40))
+def test_taking_magics_out_keeps_the_number_of_lines_or_blanks_the_cell(text: str) -> None:
+    assert without_cell_magic(text) == "" or without_cell_magic(text).count("\n") == text.count("\n")
+
+
+# --- Broken code -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "line"),
+    [
+        ("x = (", "SyntaxError", 1),
+        ("x = 1\n  y = 2", "IndentationError", 2),
+        ("def f(:\n    pass", "SyntaxError", 1),
+        ("x = 'open", "SyntaxError", 1),
+        ("x = 1\0", "SyntaxError", None),
+        ("a = 1\nb = a + c", "NameError", 2),
+        ("import no_such_module", "ModuleNotFoundError", 1),
+        ("raise KeyError('x')", "KeyError", 1),
+        ("assert 1 == 2", "AssertionError", 1),
+        ("raise SystemExit(3)", "SystemExit", 1),
+        ("import sys\nsys.exit()", "SystemExit", 2),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt", 1),
+        ("raise GeneratorExit", "GeneratorExit", 1),
+        ("def f(): return f()\nf()", "RecursionError", 1),
+        ("raise NotImplementedError", "NotImplementedError", 1),
+        ("x = " + "(" * 500, "SyntaxError", 1),
+        ("x = " + "-" * 100_000 + "1", "RecursionError", None),
+    ],
+)
+@pytest.mark.parametrize("statements", [False, True])
+def test_an_error_costs_only_its_own_piece(source: str, error: str, line: int | None, statements: bool) -> None:
+    names, errors = ran("before = 1", source, "after = before + 1", statements=statements)
+    assert (names["before"], names["after"]) == (1, 2)
+    assert errors[0] is None and errors[2] is None
+    assert errors[1] is not None
+    allowed = {error, "ValueError"} if "\0" in source else {error, "MemoryError"} if "---" in source else {error}
+    assert errors[1].error in allowed and errors[1].line == line
+
+
+@pytest.mark.parametrize("source", ["\n\nbreak", "\n\nreturn 5", "x = 1\n\nawait f()", "\n\ndef f(a, a): pass"])
+def test_an_error_found_by_the_compiler_has_its_line(source: str) -> None:
+    _, (error,) = ran(source)
+    assert error is not None and (error.error, error.line) == ("SyntaxError", 3) and "cell" not in error.message
+
+
+def test_exit_in_a_cell_ends_that_cell_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)  # which exit() closes
+    names, errors = ran("x = 1\nexit()\ny = 2", "quit()", "z = x")
+    assert names["z"] == 1 and "y" not in names
+    assert [error and error.error for error in errors] == ["SystemExit", "SystemExit", None]
+
+
+def test_what_a_cell_defined_before_its_error_stays() -> None:
+    names, (error,) = ran("def f():\n    return 1\nx = 1 / 0\ndef g():\n    return 2\n")
+    assert names["f"]() == 1 and "g" not in names and error is not None and error.line == 3
+
+
+def test_an_exception_that_is_no_exception_costs_only_its_statement() -> None:
+    names, (error,) = ran("class E(BaseException): pass\nraise E('x')\ny = 1", statements=True)
+    assert names["y"] == 1 and error == CellError("E", "x", 2)
+
+
+def test_an_exception_that_cannot_be_written_down_costs_only_its_statement() -> None:
+    source = "class E(Exception):\n    def __str__(self): raise KeyError\nraise E\ny = 1"
+    names, (error,) = ran(source, statements=True)
+    assert names["y"] == 1 and error == CellError("E", "", 3)
+
+
+@pytest.mark.parametrize("statements", [False, True])
+def test_a_piece_that_never_ends_is_interrupted(statements: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loader, "CELL_SECONDS", 0.15)
+    names, errors = ran("x = 1\nwhile True: pass\ny = 2", "z = x", statements=statements)
+    assert errors[0] is not None and errors[0].error == "TimeoutError" and errors[0].line is None
+    assert errors[1] is None and names["z"] == 1 and ("y" in names) == statements
+
+
+# --- Statement by statement --------------------------------------------------------------------------
+
+
+@MANY
+@given(st.lists(st.booleans(), max_size=8))
+def test_a_file_runs_on_behind_every_failing_statement(fails: list[bool]) -> None:
+    source = "".join(f"x{i} = 1 / {int(not bad)}\n" for i, bad in enumerate(fails))
+    names, (error,) = ran(source, statements=True)
+    assert set(names) == {f"x{i}" for i, bad in enumerate(fails) if not bad}
+    assert (error.line if error else None) == (fails.index(True) + 1 if any(fails) else None)
+
+
+def test_a_cell_stops_at_its_first_failing_statement() -> None:
+    names, (error,) = ran("a = 1\nb = 1 / 0\nc = 2")
+    assert names == {"a": 1} and error == CellError("ZeroDivisionError", "division by zero", 2)
+
+
+@pytest.mark.parametrize(
+    "bad", ["x = undefined", "raise SystemExit", "import nothing_of_that_name", "assert False", "break"]
+)
+def test_a_function_behind_a_failing_statement_of_a_file_is_there(bad: str) -> None:
+    names, (error,) = ran(f"import math\n{bad}\ndef f():\n    return math.pi\n", statements=True)
+    assert names["f"]() > 3 and error is not None and (error.line == 2 or bad == "break")
+
+
+def test_a_main_guard_does_not_run() -> None:
+    assert names_of("x = 1\nif __name__ == '__main__':\n    x = 2\n") == {"x": 1}
+
+
+# --- What a module needs -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("statements", [False, True])
+def test_future_annotations_reach_every_later_statement(statements: bool) -> None:
+    source = (
+        "'''A file.'''\nfrom __future__ import annotations\nimport math\n"
+        "def f(x: Unknown, y: list[Nothing] | None = None) -> Missing:\n    return math.floor(x)\n"
+        "class C:\n    field: Absent = 1\n"
+    )
+    names, errors = ran(source, statements=statements)
+    assert errors == [None] and names["f"](2.5) == 2 and names["f"].__annotations__["x"] == "Unknown"
+
+
+def test_without_the_future_import_annotations_are_looked_up() -> None:
+    _, (error,) = ran("def f(x: Unknown): pass\n", statements=True)
+    assert sys.version_info >= (3, 14) or (error is not None and error.error == "NameError")
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="annotations are never looked up")
+def test_future_annotations_reach_later_cells_as_in_a_notebook() -> None:
+    assert ran("from __future__ import annotations", "def f(x: Unknown): return 1")[1] == [None, None]
+
+
+def test_the_kits_own_future_imports_do_not_leak_into_a_submission() -> None:
+    names = names_of("def f(x: int): return 1")
+    assert names["f"].__annotations__ == {"x": int}
+
+
+@pytest.mark.parametrize("statements", [False, True])
+def test_dataclasses_enums_named_tuples_and_protocols_work(statements: bool) -> None:
+    source = (
+        "from __future__ import annotations\nimport enum, pickle, typing\n"
+        "from dataclasses import dataclass, field\n"
+        "@dataclass(frozen=True)\nclass Draft:\n    tokens: list[int] = field(default_factory=list)\n"
+        "    size: int = 3\n"
+        "class Mode(enum.Enum):\n    A = 1\n"
+        "class Pair(typing.NamedTuple):\n    a: int\n    b: float = 0.5\n"
+        "def f():\n    return Draft([1]), Mode.A, Pair(1)\n"
+        "hints = typing.get_type_hints(Draft)\nback = pickle.loads(pickle.dumps(f()))\n"
+    )
+    names, errors = ran(source, statements=statements)
+    assert errors == [None] and names["hints"] == {"tokens": list[int], "size": int}
+    assert names["back"] == names["f"]() and repr(names["f"]()[0]) == "Draft(tokens=[1], size=3)"
+
+
+def test_globals_are_shared_between_pieces_and_functions() -> None:
+    names = names_of(
+        "n = 1", "def f():\n    global n\n    n += 1\n    return n", "a = f()\nb = f()", "def n2(): return n"
+    )
+    assert (names["a"], names["b"], names["n"], names["n2"]()) == (2, 3, 3, 3)
+
+
+def test_a_later_definition_wins_and_a_failing_one_leaves_the_earlier() -> None:
+    names, _ = ran("def f(): return 1", "def f(): return 2", "def f(:", "1 / 0\ndef f(): return 3")
+    assert names["f"]() == 2
+
+
+def test_each_namespace_is_empty_and_of_its_own() -> None:
+    first = new_namespace()
+    run_piece("x = 1", "cell", first, False)
+    second = new_namespace()
+    assert "x" not in second and second["__name__"] == MODULE and sys.modules[MODULE].__dict__ is second
+
+
+def test_names_of_the_loader_are_not_in_reach_by_accident() -> None:
+    assert ran("run_piece")[1][0] == CellError("NameError", "name 'run_piece' is not defined", 1)
+
+
+# --- Which piece defines a function ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(x): pass",
+        "x = 1\n\ndef f (\n    x): pass",
+        "async def f(x): pass",
+        "f = lambda x: x",
+        "f=other",
+        "class A:\n    def f(self): pass",
+        "def f(:\n",
+        "x = (\ndef f(a):\n    return",
+        "%%time\ndef f(x): pass",
+        "if True:\n\tdef f(x): pass",
+        "\n" * 50 + "def f(x): pass",
+    ],
+)
+def test_definitions_are_found_even_in_broken_code(source: str) -> None:
+    assert defines(source, "f")
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["f(1)", "x = f(1)", "f == 3", "def g(f): pass", "def ff(): pass", "ff = 1", "# def f():", "x.f = 1", "deff()", ""],
+)
+def test_uses_are_no_definitions(source: str) -> None:
+    assert not defines(source, "f")
+
+
+def test_looking_for_definitions_takes_linear_time() -> None:
+    start = time.perf_counter()
+    assert not defines("\n" * 4000 + "x", "f")
+    assert time.perf_counter() - start < 0.2

@@ -1,0 +1,95 @@
+"""What is made of a child's replies, each part of which may be forged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from grader.run.channel import ChildDied
+from grader.run.child.calling import Outcome
+from grader.run.child.loader import CellError
+from grader.run.replies import MAX_LINE, MAX_MESSAGE, cell_error_of, loaded_of, outcome_of
+
+ERROR: dict[str, Any] = {"error": "ValueError", "message": "x[2] is bad", "line": 3}
+
+
+def test_a_value_and_an_error_become_outcomes() -> None:
+    assert outcome_of({"number": 1, "value": [1], "error": None}) == Outcome([1])
+    assert outcome_of({"number": 1, "value": None, "changed": True, **ERROR}) == Outcome(
+        None, "ValueError", "x[2] is bad", 3, changed=True
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["ValueError", "KeyboardInterrupt", "NotImplementedError", "LinAlgError", "TimeoutError"]
+)
+def test_names_of_known_exceptions_pass(name: str) -> None:
+    assert outcome_of(ERROR | {"error": name}).error == name
+
+
+@pytest.mark.parametrize("name", ["[[0.25, 0.75]]", "Made_up_3_1_4", "", "print", "int", "\ud800"])
+def test_a_name_that_could_tell_what_a_call_was_given_does_not_pass(name: str) -> None:
+    assert outcome_of(ERROR | {"error": name}).error == "Exception"
+
+
+def test_the_error_of_a_cell_keeps_its_name_which_was_there_before_any_call() -> None:
+    assert cell_error_of(ERROR | {"error": "MyOwn"}) == CellError("MyOwn", "x[2] is bad", 3)
+
+
+def test_messages_and_names_are_cut_and_can_be_written_anywhere() -> None:
+    error = cell_error_of({"error": "\x1b]0;" * 100, "message": "γ\ud800\0\u202e\n" * 500, "line": None})
+    assert len(error.message) <= MAX_MESSAGE and len(error.error) <= 80
+    assert set(error.message) == set("γ?\n") and "\x1b" not in error.error
+    assert error.message.encode() and error.error.encode()
+
+
+def test_a_line_beyond_the_learners_code_is_not_shown() -> None:
+    assert [outcome_of(ERROR | {"line": line}, lines=7).line for line in (1, 7, 8)] == [1, 7, None]
+
+
+@pytest.mark.parametrize("line", [0, -5, MAX_LINE + 1, 2**63])
+def test_a_line_that_no_code_has_is_no_line(line: int) -> None:
+    assert cell_error_of(ERROR | {"line": line}).line is None
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"error": 7},
+        {"error": b"E"},
+        {"message": None},
+        {"line": "3"},
+        {"line": True},
+        {"changed": 1},
+        {"timed_out": None},
+    ],
+)
+def test_a_part_of_a_wrong_type_ends_the_child(part: dict[str, Any]) -> None:
+    with pytest.raises(ChildDied):
+        outcome_of(ERROR | part)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {},
+        {"loaded": {}},
+        {"loaded": [], "defined": []},
+        {"loaded": {}, "defined": "f"},
+        {"loaded": {2: ERROR}, "defined": []},
+        {"loaded": {-1: ERROR}, "defined": []},
+        {"loaded": {1.0: ERROR}, "defined": []},
+        {"loaded": {True: ERROR}, "defined": []},
+        {"loaded": {"0": ERROR}, "defined": []},
+        {"loaded": {0: "an error"}, "defined": []},
+    ],
+)
+def test_a_forged_end_of_loading_ends_the_child(reply: dict[str, Any]) -> None:
+    with pytest.raises(ChildDied):
+        loaded_of(reply, 2)
+
+
+def test_an_end_of_loading_gives_errors_and_names() -> None:
+    errors, defined = loaded_of({"loaded": {1: ERROR}, "defined": ["f", 7, None]}, 2)
+    assert errors == {1: CellError("ValueError", "x[2] is bad", 3)} and defined == {"f"}

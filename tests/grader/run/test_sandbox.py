@@ -1,0 +1,497 @@
+"""The sandbox: what code in it can see and do, what it costs others, and what is said where it cannot be had."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.read.submissions import Source
+from grader.run import process, sandbox
+from grader.run.child.calling import Outcome, call
+from grader.run.grading import grade
+from grader.run.process import Child, Piece, child_library
+from grader.run.sandbox import NoSandbox, require_sandbox
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the sandbox is for Linux")
+Start = Callable[..., Child]
+HANGS = Outcome(error="TimeoutError", timed_out=True)
+
+# The submission that looks around. What it finds comes back as plain data.
+LOOKS = r"""
+import ctypes, importlib, os, pathlib, resource, signal, socket, subprocess, sys, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+
+def good(x):
+    return x + 1
+
+def folder(path):
+    return sorted(os.listdir(path))
+
+def exists(path):
+    return os.path.exists(os.path.expanduser(path))
+
+def files_named(names):
+    return [str(path) for top in ("/kit", "/site", "/dev", "/etc", "/tmp") for path in pathlib.Path(top).rglob("*")
+            if path.name in names]
+
+def packages():
+    places = ("usr/lib*", "python/lib*")
+    return [str(path) for place in places for path in pathlib.Path("/").glob(place + "/python3*/*-packages/*")]
+
+def module(name):
+    return importlib.import_module(name).__name__
+
+def places():
+    return [sys.executable, sys.prefix, os.getcwd(), *sys.path, *sys.argv]
+
+def environment():
+    return dict(os.environ)
+
+def opens_socket(family):
+    socket.socket(getattr(socket, family)).connect("x")
+
+def starts(how):
+    if how == "fork":
+        os.fork()
+    elif how == "thread":
+        threading.Thread(target=print).start()
+    elif how == "spawn":
+        os.posix_spawn(sys.executable, ["python"], {})
+    elif how == "program":
+        subprocess.run([sys.executable, "-c", "pass"])
+
+def kills(pid):
+    os.kill(pid, signal.SIGKILL)
+
+def leaves_its_session():
+    os.setsid()
+
+def writes(path):
+    with open(path, "w") as file:
+        file.write("x")
+
+def changes(path):
+    done = []
+    for act in (os.remove, lambda p: os.chmod(p, 0o777), lambda p: os.rename(p, p + "x"), lambda p: os.utime(p),
+                lambda p: os.symlink("/tmp", p + "y"), lambda p: os.truncate(p, 0)):
+        try:
+            act(path)
+            done.append(str(act))
+        except OSError:
+            pass
+    return done
+
+def fills_the_folder():
+    size = 0
+    try:
+        for number in range(200):
+            with open(f"/tmp/{number}", "wb") as file:
+                size += file.write(bytes(1 << 19))
+    except OSError:
+        return size
+
+def opens_many():
+    files = []
+    while True:
+        files.append(open("/dev/null"))
+
+def raises_limit(name):
+    resource.setrlimit(getattr(resource, name), (resource.RLIM_INFINITY,) * 2)
+
+def limits():
+    names = ("AS", "CPU", "FSIZE", "NOFILE", "CORE")
+    return [resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name in names]
+
+def rights():
+    header, data = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    assert libc.capget(header, data) == 0
+    bounding, no_new_privileges = [libc.prctl(23, n, 0, 0, 0) for n in range(41)], libc.prctl(39, 0, 0, 0, 0)
+    return [list(data), bounding, no_new_privileges, os.getuid(), os.getgid()]
+
+def calls_system(name, *arguments):
+    return [getattr(libc, name)(*arguments), ctypes.get_errno()]
+
+def sleeps(seconds):
+    time.sleep(seconds)
+
+def machine():
+    return os.uname().nodename
+"""
+
+
+@pytest.fixture(scope="module")
+def kit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The files for a child, in a folder whose name marks the processes of these tests."""
+    with child_library() as folder:
+        yield shutil.copytree(folder, tmp_path_factory.mktemp("sandbox") / "kit")
+
+
+@pytest.fixture(scope="module")
+def looks(kit: Path) -> Iterator[Child]:
+    os.environ["DSPARK_SECRET"] = "do not tell"
+    child = Child(kit, [Piece(LOOKS, "cell")])
+    del os.environ["DSPARK_SECRET"]
+    assert not child.errors
+    yield child
+    child.close()
+
+
+@pytest.fixture
+def start(kit: Path) -> Iterator[Start]:
+    """A function that starts a child of its own; all of them are closed again."""
+    children: list[Child] = []
+
+    def make(*sources: str) -> Child:
+        children.append(Child(kit, [Piece(source, f"cell {i}") for i, source in enumerate((LOOKS, *sources))]))
+        return children[-1]
+
+    yield make
+    for child in children:
+        child.close()
+
+
+def asked(child: Child, function: str, *arguments: Any) -> Outcome:
+    (outcome,) = child.outcomes(function, [call(*arguments)])
+    return outcome
+
+
+def running(marker: str) -> list[int]:
+    """The processes that have a text in their command line."""
+    found = []
+    for line in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if marker in line.read_text(errors="replace"):
+                found.append(int(line.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def in_space(space: str) -> list[str]:
+    """The processes of a process namespace."""
+    found = []
+    for link in Path("/proc").glob("[0-9]*/ns/pid"):
+        try:
+            if os.readlink(link) == space:
+                found.append(link.parts[2])
+        except OSError:
+            continue
+    return found
+
+
+def fingerprint(folder: Path) -> str:
+    """A hash of all names, contents and rights below a folder."""
+    files = sorted(folder.rglob("*"))
+    parts = [
+        f"{f.relative_to(folder)} {f.lstat().st_mode}".encode() + (f.read_bytes() if f.is_file() else b"")
+        for f in files
+    ]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+# --- What can be seen --------------------------------------------------------------------------------
+
+
+def test_the_root_holds_python_numpy_and_the_kit_only(looks: Child) -> None:
+    assert set(asked(looks, "folder", "/").value) <= {
+        *("dev", "etc", "kit", "lib", "lib64", "python", "site", "tmp", "usr")
+    }
+    assert asked(looks, "folder", "/kit").value == ["dspark_mini", "grader"]
+    assert set(asked(looks, "folder", "/site").value) <= {"numpy", "numpy.libs"}
+    assert asked(looks, "folder", "/dev").value == ["null", "urandom", "zero"]
+    assert set(asked(looks, "folder", "/etc").value) <= {"alternatives", "ld.so.cache"}
+    assert set(asked(looks, "folder", "/usr").value) <= {"bin", "lib", "lib64"}
+    assert asked(looks, "folder", "/tmp").value == []
+
+
+def test_no_file_of_the_repository_can_be_found(looks: Child) -> None:
+    names = ["judges.py", "tasks.py", "lesson_02.py", "drafting.py", "pyproject.toml", "02_parallel_drafting.ipynb"]
+    assert asked(looks, "files_named", names).value == []
+    assert asked(looks, "packages").value == []
+
+
+@pytest.mark.parametrize("path", ["~", "/root", "/home", "/proc", "/sys", "/run", "/var", "/etc/passwd", "/bin/sh"])
+def test_nothing_else_of_the_machine_is_there(looks: Child, path: str) -> None:
+    assert asked(looks, "exists", path).value is False
+
+
+def test_no_path_tells_where_the_repository_or_a_home_is(looks: Child) -> None:
+    assert asked(looks, "exists", str(process.ROOT)).value is False
+    seen = str(asked(looks, "places").value)
+    assert str(process.ROOT) not in seen and str(Path.home()) not in seen
+
+
+@pytest.mark.parametrize("name", ["numpy", "dspark_mini.inputs", "grader", "sqlite3", "ctypes", "decimal"])
+def test_the_standard_library_numpy_and_the_kit_can_be_imported(looks: Child, name: str) -> None:
+    assert asked(looks, "module", name) == Outcome(value=name)
+
+
+@pytest.mark.parametrize(
+    "name", ["dspark_mini.drafting", "grader.lessons.checks", "grader.run.sandbox", "nbformat", "pip", "pytest"]
+)
+def test_the_reference_the_tests_and_installed_packages_cannot_be_imported(looks: Child, name: str) -> None:
+    assert asked(looks, "module", name).error == "ModuleNotFoundError"
+
+
+def test_the_environment_says_nothing(looks: Child) -> None:
+    environment = asked(looks, "environment").value
+    assert set(environment) <= {*sandbox.QUIET, "LD_LIBRARY_PATH", "PWD", "LC_CTYPE"}
+    assert "do not tell" not in str(environment) and asked(looks, "machine").value == "sandbox"
+
+
+# --- What can be done --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", ["AF_INET", "AF_INET6", "AF_UNIX", "AF_NETLINK"])
+def test_there_is_no_network_of_any_kind(looks: Child, family: str) -> None:
+    assert asked(looks, "opens_socket", family).error == "PermissionError"
+
+
+@pytest.mark.parametrize("how", ["fork", "thread", "spawn", "program"])
+def test_nothing_can_be_started(looks: Child, how: str) -> None:
+    assert asked(looks, "starts", how).error in ("PermissionError", "RuntimeError", "BlockingIOError")
+    assert asked(looks, "good", 1).value == 2
+
+
+@pytest.mark.parametrize("pid", [1, -1])
+def test_signals_reach_no_other_process(looks: Child, pid: int) -> None:
+    asked(looks, "kills", pid)
+    assert asked(looks, "good", 1) == Outcome(value=2) and looks.process.poll() is None
+
+
+@pytest.mark.parametrize(
+    "path", ["/x", "/kit/x", "/site/x", "/site/numpy/x", "/usr/lib/x", "/dev/x", "/etc/x", "/kit/grader/x"]
+)
+def test_only_the_work_folder_can_be_written(looks: Child, path: str) -> None:
+    assert asked(looks, "writes", path).error == "OSError"
+    assert asked(looks, "writes", "/tmp/x").error is None
+
+
+def test_the_kit_is_the_same_for_the_next_child(kit: Path, start: Start) -> None:
+    before = fingerprint(kit)
+    child = start("import glob\nfor path in glob.glob('/kit/**', recursive=True):\n    changes(path)")
+    for path in ("/kit/grader/__init__.py", "/kit/grader/run/child/wire.py", "/site/numpy/__init__.py", "/kit"):
+        assert asked(child, "changes", path).value == []
+    child.close()
+    assert fingerprint(kit) == before and asked(start(), "good", 1).value == 2
+
+
+def test_what_one_child_writes_no_other_sees(start: Start) -> None:
+    child = start()
+    assert asked(child, "writes", "/tmp/left").error is None and asked(child, "folder", "/tmp").value == ["left"]
+    child.close()
+    assert asked(child, "folder", "/tmp").value == [] and asked(start(), "folder", "/tmp").value == []
+
+
+def test_the_work_folder_has_an_end(start: Start) -> None:
+    assert 1 << 20 < asked(start(), "fills_the_folder").value <= sandbox.WORK_BYTES
+
+
+def test_there_are_limits_that_nobody_inside_can_raise(looks: Child) -> None:
+    limits = asked(looks, "limits").value
+    assert limits == [(n, n) for n in (1 << 30, 600, 1 << 20, 64, 0)]
+    for name in ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_FSIZE", "RLIMIT_NOFILE"):
+        assert asked(looks, "raises_limit", name).error in ("ValueError", "PermissionError")
+    assert asked(looks, "opens_many").error == "OSError"
+
+
+def test_there_are_no_rights_inside(looks: Child) -> None:
+    capabilities, bounding, no_new_privileges, user, group = asked(looks, "rights").value
+    assert capabilities == [0] * 6 and not any(n == 1 for n in bounding) and no_new_privileges == 1
+    assert (user, group) == (65534, 65534)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("ptrace", [0, 0, 0, 0]),
+        ("unshare", [0x10000000]),
+        ("setns", [0, 0]),
+        ("mount", [0, 0, 0, 0, 0]),
+        ("umount2", [0, 0]),
+        ("chroot", [0]),
+        ("personality", [0]),
+        ("shmget", [0, 4096, 0o1600]),
+        ("memfd_create", [0, 0]),
+        ("process_vm_readv", [1, 0, 0, 0, 0, 0]),
+        ("name_to_handle_at", [0, 0, 0, 0, 0]),
+    ],
+)
+def test_calls_that_no_exercise_needs_are_refused(looks: Child, name: str, arguments: list[int]) -> None:
+    assert asked(looks, "calls_system", name, *arguments).value == [-1, 1]
+
+
+# --- What it costs others ----------------------------------------------------------------------------
+
+
+def test_nothing_is_left_when_a_child_is_closed(start: Start) -> None:
+    child = start()
+    asked(child, "leaves_its_session")
+    (first,) = Path(f"/proc/{child.process.pid}/task/{child.process.pid}/children").read_text().split()
+    space = os.readlink(f"/proc/{first}/ns/pid")
+    assert len(in_space(space)) == 2
+    child.close()
+    assert in_space(space) == [] and not Path(f"/proc/{child.process.pid}").exists()
+
+
+def test_a_sandbox_ends_with_the_process_that_started_it(kit: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(kit, tmp_path / "kit")
+    program = (
+        "import os, pathlib, time; from grader.run.process import Child, Piece\n"
+        f"child = Child(pathlib.Path({str(folder)!r}), [Piece('', 'cell')]); print('up', flush=True); time.sleep(60)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program], cwd=process.ROOT, stdout=subprocess.PIPE)
+    assert parent.stdout is not None and parent.stdout.readline() == b"up\n" and running(f"{folder}")
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    parent.stdout.close()
+    for _ in range(100):
+        if not running(f"{folder}"):
+            break
+        time.sleep(0.05)
+    assert running(f"{folder}") == []
+
+
+def test_a_task_has_a_budget_and_the_next_one_its_own(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "TASK_SECONDS", 0.8)
+    child, begin = start("def other(x):\n    return x"), time.monotonic()
+    got = child.outcomes("sleeps", [call(0.3)] * 10)
+    assert got == [Outcome()] * (len(got) - 1) + [HANGS] and len(got) <= 4
+    assert asked(child, "sleeps", 0.0) == HANGS and time.monotonic() - begin < 6
+    monkeypatch.setattr(process, "TASK_SECONDS", 60.0)
+    assert asked(child, "other", 7).value == 7
+
+
+def test_a_submission_has_a_budget(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    child = start()
+    assert asked(child, "good", 1).value == 2
+    child.clock.left = 0.0
+    assert asked(child, "good", 1) == HANGS
+    monkeypatch.setattr(process, "SECONDS_A_TASK", 0.0)
+    assert asked(child, "sleeps", 0.0) == HANGS
+
+
+def test_a_submission_that_takes_all_its_time_to_load_is_too_slow(
+    tmp_path: Path, kit: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "SUBMISSION_SECONDS", 2.5)
+    file = tmp_path / "slow.py"
+    file.write_text("import time\ntime.sleep(60)\ndef dflash_parallel_candidates(x):\n    return x\n")
+    begin, result = time.monotonic(), grade(Source("slow", file), kit)
+    assert result.score == 0 and time.monotonic() - begin < 10
+    (report,) = [r for r in result.reports if r.function == "dflash_parallel_candidates"]
+    assert report.status == "timeout"
+
+
+# --- What comes back ---------------------------------------------------------------------------------
+
+KEEPS = """
+import numpy as np
+kept = []
+
+def dflash_parallel_candidates(block_logits):
+    kept.append(np.shape(block_logits))
+    if len(kept) > 150:
+        return f"LEAK {kept}"
+    return [int(np.argmax(row)) for row in block_logits]
+
+def conditional_acceptance(accepted_counts, block_size):
+    return f"LEAK {kept}"
+"""
+
+
+def test_hidden_inputs_that_a_function_keeps_are_not_shown_with_its_visible_results(tmp_path: Path, kit: Path) -> None:
+    file = tmp_path / "keeps.py"
+    file.write_text(KEEPS)
+    reports = {report.function: report for report in grade(Source("keeps", file), kit).reports}
+    keeps, tells = reports["dflash_parallel_candidates"], reports["conditional_acceptance"]
+    assert any(result.passed for result in keeps.properties) and not keeps.passed
+    assert any("once other calls had been made" in result.message for result in keeps.properties)
+    assert "LEAK []" in str(tells.to_json())
+    assert "LEAK [(" not in str(keeps.to_json()) + str(tells.to_json())
+
+
+def test_an_honest_mistake_is_shown_as_it_is(tmp_path: Path, kit: Path) -> None:
+    file = tmp_path / "ties.py"
+    file.write_text(
+        "def dflash_parallel_candidates(x):\n    return [max(range(len(r)), key=lambda i: (r[i], i)) for r in x]\n"
+    )
+    reports = {report.function: report for report in grade(Source("ties", file), kit).reports}
+    shown = [r.message for r in reports["dflash_parallel_candidates"].properties if r.shows_input]
+    assert shown and all("Expected: [" in message and "Got: [" in message for message in shown)
+
+
+# --- What is said where there is no sandbox ----------------------------------------------------------
+
+
+def test_the_sandbox_can_be_had_here() -> None:
+    require_sandbox()
+
+
+def refusal() -> str:
+    """What require_sandbox says, which always names the way out."""
+    with pytest.raises(NoSandbox) as caught:
+        require_sandbox()
+    assert "--unsafe-no-sandbox" in str(caught.value) and str(caught.value).endswith(".")
+    return str(caught.value)
+
+
+def test_without_bubblewrap_the_refusal_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert "sudo apt install bubblewrap" in refusal()
+
+
+def test_on_another_system_the_refusal_says_that_only_linux_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert "needs Linux" in refusal()
+
+
+def test_without_pyseccomp_the_refusal_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyseccomp", None)
+    sandbox._rules.cache_clear()
+    assert 'pip install -e ".[grade]"' in refusal()
+
+
+@pytest.fixture
+def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bubblewrap that is not allowed to do its work."""
+    program = tmp_path / "bwrap"
+    program.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
+def test_where_bubblewrap_fails_the_refusal_repeats_its_words(broken: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "FORBIDDING", {})
+    assert "setting up uid map: Permission denied" in refusal()
+
+
+def test_where_a_setting_forbids_user_namespaces_the_refusal_names_it(
+    broken: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = Path("/proc/sys/user/max_user_namespaces").read_text().strip()
+    monkeypatch.setattr(sandbox, "FORBIDDING", {"user.max_user_namespaces": (now, "10000")})
+    assert "`sudo sysctl user.max_user_namespaces=10000`" in refusal()
+
+
+def test_a_submission_is_not_graded_at_all_where_the_sandbox_fails(broken: None, kit: Path, tmp_path: Path) -> None:
+    file = tmp_path / "right.py"
+    file.write_text("def dflash_parallel_candidates(x):\n    return x\n")
+    with pytest.raises(NoSandbox):
+        grade(Source("right", file), kit)
+
+
+def test_a_box_that_takes_its_time_to_end_is_ended_all_the_same() -> None:
+    process = subprocess.Popen(["sleep", "60"])  # no child inside, as before bubblewrap has started one
+    sandbox.end(process)
+    assert process.returncode == -signal.SIGKILL

@@ -1,0 +1,505 @@
+"""The wire between grader and child: what crosses it unchanged, and what never gets through."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import struct
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from grader.run.child import wire
+from grader.run.child.calling import Seed
+from grader.run.child.wire import DTYPES, HEADER, MAX_DEPTH, MAX_ITEMS, Opaque, WireError, receive, send, unpack
+
+MANY = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+CHARS = sorted(DTYPES)
+NAN, INF = float("nan"), float("inf")
+
+scalars = st.one_of(st.none(), st.booleans(), st.integers(-(2**64) + 1, 2**64 - 1), st.floats(), st.text(max_size=8))
+dtypes = st.sampled_from([np.dtype(char).newbyteorder(order) for char in CHARS for order in "<>"])
+arrays = dtypes.flatmap(lambda dtype: npst.arrays(dtype, npst.array_shapes(min_dims=0, max_dims=3, min_side=0)))
+numpy_scalars = st.sampled_from(CHARS).flatmap(
+    lambda char: npst.from_dtype(np.dtype(char)).map(lambda value: np.dtype(char).type(value))
+)
+keys = st.one_of(scalars, numpy_scalars)
+plain = st.recursive(
+    st.one_of(scalars, numpy_scalars, arrays),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.lists(inner, max_size=4).map(tuple),
+        st.dictionaries(keys, inner, max_size=4),
+    ),
+    max_leaves=12,
+)
+trees = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3), st.sampled_from(CHARS)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.sampled_from([*"ltdanog", "z"]), inner, min_size=1, max_size=2),
+        st.sampled_from(["l", "t", "d", "a", "n", "o"]).flatmap(lambda tag: inner.map(lambda x: {tag: x})),
+        st.tuples(st.sampled_from(CHARS), inner).map(lambda pair: {"n": list(pair)}),
+        st.tuples(st.sampled_from(CHARS), st.lists(inner, max_size=3)).map(lambda pair: {"a": list(pair)}),
+    ),
+    max_leaves=10,
+)
+
+
+def packed(value: Any) -> bytes:
+    stream = io.BytesIO()
+    send(stream, value)
+    return stream.getvalue()
+
+
+def crossed(value: Any) -> Any:
+    message = unpack(packed(value))
+    assert message is not None
+    return message[0]
+
+
+def raw(tree: Any, buffers: bytes = b"") -> bytes:
+    """A message that no encoder wrote."""
+    text = tree if isinstance(tree, bytes) else json.dumps(tree).encode()
+    return HEADER.pack(len(text), len(buffers)) + text + buffers
+
+
+def unpacked_or_none(data: bytes) -> Any:
+    """What a hostile message gives: a value, or None where it is refused or cut short; any other error escapes."""
+    try:
+        message = unpack(data)
+    except WireError:
+        return None
+    return None if message is None else message[0]
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal in type, value and bits; of an array in everything but the byte order, which becomes the machine's."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (np.ndarray, np.generic)):
+        native = np.asarray(a).astype(a.dtype.newbyteorder("="))
+        if native.dtype != b.dtype or native.dtype.char != b.dtype.char or native.shape != b.shape:
+            return False
+        is_nan_scalar = isinstance(a, np.generic) and bool(a != a)
+        return native.tobytes() == b.tobytes() or (is_nan_scalar and bool(b != b))
+    if isinstance(a, dict):
+        return len(a) == len(b) and all(same(k, q) and same(v, w) for (k, v), (q, w) in zip(a.items(), b.items()))
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, float):
+        return struct.pack("<d", a) == struct.pack("<d", b) or (a != a and b != b)
+    return bool(a == b)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is made of nothing but what the wire may carry."""
+    if isinstance(value, (list, tuple)):
+        return all(map(is_plain, value))
+    if isinstance(value, dict):
+        return all(is_plain(k) and is_plain(v) and not isinstance(k, (np.ndarray, Opaque)) for k, v in value.items())
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.dtype.char in DTYPES and value.dtype.isnative
+    return value is None or type(value) in (bool, int, float, str, Opaque, Seed)
+
+
+# --- What crosses unchanged --------------------------------------------------------------------------
+
+
+@MANY
+@given(plain)
+def test_plain_data_crosses_with_types_and_bits_unchanged(value: Any) -> None:
+    assert same(value, crossed(value))
+
+
+@MANY
+@given(arrays)
+def test_arrays_of_every_dtype_and_byte_order_cross(array: Any) -> None:
+    got = crossed(array)
+    assert same(array, got)
+    assert got.flags.writeable and got.flags.owndata and got.flags.c_contiguous
+
+
+@pytest.mark.parametrize("char", CHARS)
+def test_arrays_that_are_not_contiguous_cross(char: str) -> None:
+    base = np.arange(24).reshape(4, 6).astype(char)
+    views = [base.T, base[::2, ::-3], base[::-1], np.asfortranarray(base), base[:, 1], np.broadcast_to(base, (2, 4, 6))]
+    assert all(same(view, got) for view, got in zip(views, crossed(views)))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (2, 0, 2), (), (1, 1, 1, 1, 1, 1, 1, 1)])
+@pytest.mark.parametrize("char", CHARS)
+def test_empty_and_scalar_arrays_keep_their_shape_and_dtype(char: str, shape: tuple[int, ...]) -> None:
+    assert same(np.zeros(shape, char), crossed(np.zeros(shape, char)))
+
+
+def test_several_arrays_keep_their_places() -> None:
+    value = {"a": np.arange(3), "b": [np.zeros((0, 2)), np.array([True, False])], "c": (np.array([1.5]), 2)}
+    assert same(value, crossed(value))
+
+
+@pytest.mark.parametrize("char", CHARS)
+def test_numpy_scalars_keep_their_type(char: str) -> None:
+    value = np.dtype(char).type(1)
+    got = crossed(value)
+    assert type(got) is type(value) and got.dtype.char == char and got == value
+
+
+@pytest.mark.parametrize(
+    "dtype", [np.int8, np.uint8, np.int32, np.uint64, np.int64, np.float16, np.float32, np.float64]
+)
+def test_the_ends_of_every_range_cross(dtype: Any) -> None:
+    info = np.iinfo(dtype) if np.issubdtype(dtype, np.integer) else np.finfo(dtype)
+    for end in (dtype(info.min), dtype(info.max)):
+        assert same(end, crossed(end))
+
+
+def test_bool_int_float_and_their_numpy_kin_are_kept_apart() -> None:
+    values = [True, 1, 1.0, np.True_, np.int64(1), np.float64(1.0), np.float32(1.0), np.uint8(1), "1", None]
+    assert [type(got) for got in crossed(values)] == [type(value) for value in values]
+
+
+def test_nan_infinities_and_negative_zero_cross_as_scalars_and_in_arrays() -> None:
+    for value in (NAN, INF, -INF, -0.0):
+        assert same(value, crossed(value))
+        assert same(np.float32(value), crossed(np.float32(value)))
+        assert same(np.array([value, 1.0], "e"), crossed(np.array([value, 1.0], "e")))
+
+
+def test_nan_payloads_of_arrays_cross_bit_by_bit() -> None:
+    array = np.array([0x7FF8000000000123, 0xFFF8000000000001], np.uint64).view(np.float64)
+    assert crossed(array).tobytes() == array.tobytes()
+
+
+def test_tuples_and_lists_are_kept_apart_however_deep() -> None:
+    value = [(), [], ([],), [()], {"k": ([1], (2,))}]
+    assert same(value, crossed(value))
+
+
+def test_keys_of_every_scalar_type_cross_in_their_order() -> None:
+    value = {3: "int", "3": "str", np.int64(4): "numpy", 2.5: "float", None: "none", True: "bool", np.float32(0.5): 1}
+    got = crossed(value)
+    assert same(value, got)
+    assert [type(key) for key in got] == [int, str, np.int64, float, type(None), bool, np.float32]
+
+
+def test_text_crosses_whatever_it_holds() -> None:
+    for text in ("γ−∞", "\0", "\ud800", '"}]\\', "\N{PILE OF POO}", "\u2028\n"):
+        assert crossed(text) == text
+
+
+def test_seeds_cross_as_seeds() -> None:
+    assert crossed([Seed(0), {"k": (Seed(2**62),)}]) == [Seed(0), {"k": (Seed(2**62),)}]
+
+
+def test_a_dict_that_looks_like_the_encoding_stays_a_dict() -> None:
+    for value in ({"a": ["d", [2]]}, {"o": "int"}, {"n": ["d", 1]}, {"l": []}, {"g": 1}):
+        assert same(value, crossed(value))
+
+
+def test_what_arrives_shares_no_memory_with_the_message() -> None:
+    data = bytearray(packed(np.arange(4)))
+    message = unpack(bytes(data))
+    assert message is not None
+    message[0][0] = 9
+    assert unpacked_or_none(bytes(data)).tolist() == [0, 1, 2, 3]
+
+
+# --- What is no plain data ---------------------------------------------------------------------------
+
+
+class Odd:
+    """No plain data."""
+
+
+class Inherits(list):  # type: ignore[type-arg]
+    """Looks like a list, but has a type of its own."""
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        (Odd(), "Odd"),
+        (Inherits([1]), "Inherits"),
+        (Odd, "type"),
+        (len, "builtin_function_or_method"),
+        ({1, 2}, "set"),
+        (b"raw", "bytes"),
+        (1j, "complex"),
+        (range(3), "range"),
+        ((n for n in "ab"), "generator"),
+        (np.longdouble(1), "longdouble"),
+        (np.complex128(1), "complex128"),
+        (np.str_("x"), "str_"),
+        (np.array(["x"]), "ndarray"),
+        (np.array([None]), "ndarray"),
+        (np.zeros(2, "g"), "ndarray"),
+        (np.zeros(2, [("x", "d")]), "ndarray"),
+        (np.array(["2026-01-01"], "M8[D]"), "ndarray"),
+        (np.ma.masked_array([1]), "MaskedArray"),
+        (2**64, "int of more than 64 bits"),
+        (-(10**400), "int of more than 64 bits"),
+    ],
+)
+def test_what_is_no_plain_data_crosses_as_its_type_name_only(value: Any, name: str) -> None:
+    assert crossed(value) == Opaque(name)
+    assert crossed([1, {"k": value}, 2]) == [1, {"k": Opaque(name)}, 2]
+
+
+def test_an_opaque_value_equals_nothing_but_another_and_has_a_short_name() -> None:
+    got = crossed(type("N" * 1000, (), {})())
+    assert len(got.type_name) == 80
+    assert got != got.type_name and got != 0 and got is not None and repr(got) == f"<{got.type_name}>"
+
+
+def test_nothing_of_an_object_is_run_while_it_crosses() -> None:
+    class Trap:
+        def __reduce__(self) -> Any:
+            raise AssertionError
+
+        __iter__ = __len__ = __array__ = __str__ = __repr__ = __eq__ = __bool__ = __reduce__  # type: ignore[assignment]
+
+    assert crossed([Trap()])[0].type_name == "Trap"
+
+
+def nested(depth: int, wrap: Any) -> Any:
+    value: Any = 7
+    for _ in range(depth):
+        value = wrap(value)
+    return value
+
+
+@pytest.mark.parametrize("wrap", [lambda x: [x], lambda x: (x,), lambda x: {"k": x}])
+def test_depth_is_capped_but_everything_above_the_cap_crosses(wrap: Any) -> None:
+    allowed = nested(MAX_DEPTH - 1, wrap)
+    assert same(allowed, crossed(allowed))
+    got = crossed(nested(MAX_DEPTH + 1, lambda x: [x]))
+    for _ in range(MAX_DEPTH + 1):
+        (got,) = got
+    assert isinstance(got, Opaque)
+
+
+def test_a_list_that_contains_itself_crosses_as_something_of_finite_depth() -> None:
+    value: list[Any] = []
+    value.append(value)
+    assert "nested" in repr(crossed(value))
+
+
+def test_an_array_with_too_many_items_crosses_as_opaque() -> None:
+    assert crossed(np.zeros(MAX_ITEMS + 1, np.int8)) == Opaque("ndarray")
+    assert same(crossed(np.zeros(MAX_ITEMS, np.int8)), np.zeros(MAX_ITEMS, np.int8))
+
+
+@pytest.mark.parametrize("value", [{(1, 2): 3}, {np.str_("a"): 1}, {b"a": 1}, {frozenset(): 1}, {2**65: 1}])
+def test_a_dict_with_keys_that_are_no_plain_scalars_is_opaque_or_has_opaque_parts(value: Any) -> None:
+    assert "<" in repr(crossed([value, 5])) and crossed([value, 5])[1] == 5
+
+
+def test_dicts_nested_deeper_than_the_cap_become_opaque() -> None:
+    assert "nested" in repr(crossed(nested(MAX_DEPTH + 3, lambda x: {"k": x})))
+
+
+# --- Damage ------------------------------------------------------------------------------------------
+
+
+@MANY
+@given(plain, st.data())
+def test_a_message_cut_short_is_incomplete_and_takes_no_bytes(value: Any, data: st.DataObject) -> None:
+    message = packed(value)
+    assert unpack(message[: data.draw(st.integers(0, len(message) - 1))]) is None
+
+
+@MANY
+@given(plain, plain)
+def test_two_messages_in_a_row_are_taken_one_by_one(first: Any, second: Any) -> None:
+    both = packed(first) + packed(second)
+    got, end = unpack(both) or (None, 0)
+    assert same(first, got) and end == len(packed(first))
+    assert same(second, unpacked_or_none(both[end:]))
+
+
+@MANY
+@example(np.int16(300), [(16, ord("b"))])
+@given(plain, st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=4))
+def test_flipped_bytes_give_plain_data_or_nothing(value: Any, flips: list[tuple[int, int]]) -> None:
+    message = bytearray(packed(value))
+    for place, byte in flips:
+        message[place % len(message)] = byte
+    assert is_plain(unpacked_or_none(bytes(message)))
+
+
+@MANY
+@given(st.binary(max_size=64))
+def test_random_bytes_give_nothing(data: bytes) -> None:
+    assert is_plain(unpacked_or_none(data))
+    assert is_plain(unpacked_or_none(raw(data)))
+
+
+@MANY
+@example([1], b"")
+@given(trees, st.binary(max_size=32))
+def test_any_json_gives_plain_data_or_nothing(tree: Any, buffers: bytes) -> None:
+    assert is_plain(unpacked_or_none(raw(tree, buffers)))
+
+
+DAMAGED: dict[str, Any] = {
+    "no JSON": b"{",
+    "no text": b"\xff\xfe",
+    "nothing": b"",
+    "no tag": {},
+    "two tags": {"l": [], "t": []},
+    "a number as list": {"l": 5},
+    "pairs that are none": {"d": [1]},
+    "a pair of three": {"d": [[1, 2, 3]]},
+    "an array as key": {"d": [[{"a": ["d", [0]]}, 1]]},
+    "a list as key": {"d": [[{"l": []}, 1]]},
+    "an opaque key": {"d": [[{"o": "x"}, 1]]},
+    "an unknown dtype": {"a": ["O", [1]]},
+    "a long dtype": {"a": ["i8,i8", [1]]},
+    "a dtype that is a number": {"a": [3, [1]]},
+    "a scalar of an unknown dtype": {"n": ["O", 1]},
+    "a scalar of a dict": {"n": ["d", {"k": 1}]},
+    "a negative size": {"a": ["d", [-1]]},
+    "a size that is no int": {"a": ["d", [1.0]]},
+    "a size that is a bool": {"a": ["?", [True]]},
+    "too many axes": {"a": ["?", [1] * 9]},
+    "no shape": {"a": ["d"]},
+    "a shape that is a number": {"a": ["d", 1]},
+    "an array beyond its bytes": {"a": ["d", [3]]},
+    "an array of astronomic size": {"a": ["d", [2**40, 2**40]]},
+    "an empty array of astronomic size": {"a": ["d", [0, 2**63]]},
+    "an empty array of a billion rows": {"a": ["d", [10**9, 0]]},
+    "an int of more than 64 bits": 10**30,
+    "an unknown tag": {"z": "x"},
+    "an opaque value that is no text": {"o": [1]},
+    "too deep": nested(MAX_DEPTH + 3, lambda x: {"l": [x]}),
+    "far too deep": b'{"l":[' * 50_000,
+    "deep brackets": b"[" * 100_000,
+    "an endless number": b"1" * 5000,
+}
+ESCAPING: dict[str, Any] = {
+    "a bare list": [1],
+    "a bare empty list": [],
+    "a bare list inside": {"l": [[]]},
+    "an int beyond its dtype": {"n": ["b", 300]},
+    "a negative unsigned int": {"n": ["L", -1]},
+    "an int beyond 64 bits for 64": {"n": ["Q", 2**64]},
+    "a float beyond an int": {"n": ["l", 1e300]},
+    "an infinite seed": {"g": float("inf")},
+}
+
+
+@pytest.mark.parametrize("what", DAMAGED)
+def test_damaged_messages_raise_wire_error(what: str) -> None:
+    with pytest.raises(WireError):
+        unpack(raw(DAMAGED[what], bytes(16)))
+
+
+@pytest.mark.parametrize("what", ESCAPING)
+def test_damaged_messages_raise_wire_error_and_nothing_else(what: str) -> None:
+    with pytest.raises(WireError):
+        unpack(raw(ESCAPING[what]))
+
+
+@pytest.mark.parametrize("content", [["d", [1, 2]], ["d", []], ["l", "12"], ["?", [0, 1]], ["f", "nan"]])
+def test_a_numpy_scalar_is_made_of_one_number_only(content: Any) -> None:
+    with pytest.raises(WireError):
+        unpack(raw({"n": content}))
+
+
+@pytest.mark.parametrize("sizes", [(wire.MAX_JSON + 1, 0), (0, wire.MAX_ARRAYS + 1), (2**32 - 1, 2**32 - 1)])
+def test_a_header_of_too_large_a_message_is_refused_at_once(sizes: tuple[int, int]) -> None:
+    with pytest.raises(WireError, match="too large"):
+        unpack(HEADER.pack(*sizes))
+
+
+def test_a_message_too_large_to_be_read_is_never_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("MAX_JSON", "x" * 200), ("MAX_ARRAYS", np.zeros(200))):
+        with monkeypatch.context() as patch:
+            patch.setattr(wire, name, 100)
+            stream = io.BytesIO()
+            try:
+                send(stream, value)
+            except WireError:
+                assert stream.getvalue() == b""
+            else:
+                assert isinstance(unpacked_or_none(stream.getvalue()), Opaque)
+
+
+def test_more_items_than_allowed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "MAX_ITEMS", 20)
+    assert unpacked_or_none(raw({"l": [0] * 19})) == [0] * 19
+    with pytest.raises(WireError):
+        unpack(raw({"l": [0] * 20}))
+    with pytest.raises(WireError):
+        unpack(raw({"l": [{"l": [0] * 10}] * 2}))
+
+
+def test_an_array_of_more_items_than_allowed_is_refused_even_where_its_bytes_came() -> None:
+    with pytest.raises(WireError):
+        unpack(raw({"a": ["?", [MAX_ITEMS + 1]]}, bytes(MAX_ITEMS + 1)))
+
+
+def test_any_byte_of_a_bool_array_is_true_or_false() -> None:
+    got = unpacked_or_none(raw({"a": ["?", [4]]}, b"\x00\x01\x02\xff"))
+    assert got.tobytes() == b"\x00\x01\x01\x01" and got.dtype == bool
+
+
+def test_a_type_name_holds_nothing_that_a_terminal_or_a_file_would_choke_on() -> None:
+    assert unpacked_or_none(raw({"o": "\x1b[2J\ud800\u202eγ\n<b>"})) == Opaque("?[2J??γ\n<b>")
+
+
+def test_limits_of_a_reply_hold_for_both_sides() -> None:
+    value = ["x" * 100, np.zeros(10)]
+    stream = io.BytesIO()
+    for limits in ((50, 1000), (1000, 50)):
+        with pytest.raises(WireError, match="too large"):
+            send(stream, value, limits)
+        with pytest.raises(WireError, match="too large"):
+            unpack(packed(value), limits)
+    assert stream.getvalue() == b"" and unpack(packed(value), (1000, 1000)) is not None
+
+
+def test_damage_is_found_without_much_time_or_memory() -> None:
+    start = time.perf_counter()
+    for tree in (b"[" * 10**6, b'"' + b"\\" * 10**6, {"a": ["d", [2**31, 2**31, 2**31]]}, b"9" * 10**6):
+        assert unpacked_or_none(raw(tree)) is None
+    assert time.perf_counter() - start < 2.0
+
+
+# --- Streams -----------------------------------------------------------------------------------------
+
+
+@MANY
+@given(st.lists(plain, max_size=3))
+def test_messages_are_received_in_the_order_they_were_sent(values: list[Any]) -> None:
+    stream = io.BytesIO(b"".join(map(packed, values)))
+    assert all(same(value, receive(stream)) for value in values)
+    with pytest.raises(WireError):
+        receive(stream)
+
+
+@MANY
+@given(plain, st.data())
+def test_an_end_in_the_middle_of_a_message_raises_wire_error(value: Any, data: st.DataObject) -> None:
+    message = packed(value)
+    with pytest.raises(WireError):
+        receive(io.BytesIO(message[: data.draw(st.integers(0, len(message) - 1))]))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+@settings(max_examples=20, deadline=None)
+def test_a_header_that_announces_more_than_there_is_raises_wire_error(json_size: int, array_size: int) -> None:
+    with pytest.raises(WireError):
+        receive(io.BytesIO(HEADER.pack(json_size, array_size) + b"[" * min(100, json_size)))
+
+
+def test_sizes_are_those_of_the_content() -> None:
+    json_size, array_size = HEADER.unpack_from(packed([np.zeros((3, 4), "f"), np.zeros(5, "?")]))
+    assert array_size == 3 * 4 * 4 + 5 and json_size < 100 and math.isfinite(json_size)
