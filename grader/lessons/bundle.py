@@ -22,6 +22,7 @@ TAKEN = (
     "README.md",
     "CHANGELOG.md",
     ".assets/*",
+    "docs/*.md",
     "notebooks/*.ipynb",
     "dspark_mini/**/*",
     "grader/**/*.py",
