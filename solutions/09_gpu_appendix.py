@@ -389,7 +389,7 @@ viz.lines(
 # The more requests share the machine, the more it costs to verify one more token, and the fewer tokens are worth it: the shape of the paper's
 # serving figure, where the budget falls from 4–6 tokens a request to 1–2. Where the curve bends is a matter of the hardware, and that is the
 # reason for a measured table. Θ counts the target's step only; an engine adds the draft to the time of a step, as
-# `dspark_mini/appendix/evidence/speeds.py` does.
+# `dspark_mini/appendix/evidence/step_times.py` does.
 #
 # ## Task 9.4 · How sure is a speed-up?
 #
@@ -544,7 +544,7 @@ for name, model in models.items():
 # %% role="show"
 if "torch" in models:
     from dspark_mini.appendix.blocks import Blocks, draft_loss, sample_anchors
-    from dspark_mini.appendix.rows import written_rows
+    from dspark_mini.appendix.training_data import written_rows
     from dspark_mini.appendix.training import load_drafter
 
     target = models["torch"].target.model
@@ -580,8 +580,8 @@ figure
 # file was not measured, and nothing is said about it here.
 #
 # Reading `dspark_mini/appendix/`, in this order: `model.py` (the target, the static cache of task 9.1), `drafters.py` (DFlash, DSpark and an
-# autoregressive one), `engine.py` (the same loop as in lesson 07), `blocks.py` (the training forward and the loss), `rows.py` and `training.py`,
-# `plan.py` (what is trained, in which order), `evidence/batched.py` (task 9.2), `evidence/speeds.py` (task 9.3) and `evidence/serving.py` (lesson 05 on a
+# autoregressive one), `engine.py` (the same loop as in lesson 07), `blocks.py` (the training forward and the loss), `training_data.py` and `training.py`,
+# `plan.py` (what is trained, in which order), `evidence/batched.py` (task 9.2), `evidence/step_times.py` (task 9.3) and `evidence/serving.py` (lesson 05 on a
 # server in miniature).
 #
 # ## Looking back

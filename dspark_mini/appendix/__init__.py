@@ -1,1 +1,1 @@
-"""The appendix: the same models in torch, how they were trained, and what they show. Needs the extra `torch`."""
+"""The appendix: the small language model in torch, its training, and the paper's experiments (extra `torch`)."""

@@ -1,7 +1,7 @@
-"""The target in torch: a Llama-style transformer with a static KV cache, in one sitting.
+"""The target in torch: a Llama-style transformer with a static KV cache.
 
-The names of the weights are those that the NumPy model reads. Grouped-query attention, the base of the rotary
-positions, and a tied or an own head are fields of the shape, so that a larger model of the family fits as well.
+Weights have the names that the NumPy model reads. Grouped-query attention, the RoPE base and a tied or separate LM
+head are fields of the shape, so larger models of the family fit as well.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dspark_mini.shapes import TargetShape
 
 
 class Attention(nn.Module):
-    """Grouped-query attention: queries from x, keys and values from x or, in a drafter, from the context too."""
+    """Grouped-query attention; in a drafter, keys and values also come from the context."""
 
     def __init__(self, width: int, heads: int, kv_heads: int, head_width: int) -> None:
         super().__init__()
@@ -26,18 +26,18 @@ class Attention(nn.Module):
         self.value = nn.Linear(width, kv_heads * head_width, bias=False)
         self.out = nn.Linear(heads * head_width, width, bias=False)
 
-    def queries(self, x: Tensor, turns: Tensor) -> Tensor:
-        """Rotated queries. (B, H, n, d_h)"""
-        return rotate(self._split(self.query(x), self.heads), turns)
+    def queries(self, x: Tensor, rope: Tensor) -> Tensor:
+        """Project and rotate queries. (B, H, n, d_h)"""
+        return rotate(self._split(self.query(x), self.heads), rope)
 
-    def keys_values(self, x: Tensor, turns: Tensor) -> tuple[Tensor, Tensor]:
-        """Rotated keys, and values. (B, H_kv, n, d_h) each"""
-        return rotate(self._split(self.key(x), self.kv_heads), turns), self._split(self.value(x), self.kv_heads)
+    def keys_values(self, x: Tensor, rope: Tensor) -> tuple[Tensor, Tensor]:
+        """Project keys and values, and rotate the keys. (B, H_kv, n, d_h) each"""
+        return rotate(self._split(self.key(x), self.kv_heads), rope), self._split(self.value(x), self.kv_heads)
 
     def attend(
         self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool = False
     ) -> Tensor:
-        """Mix the values that each query sees, and project. (B, n, d)"""
+        """Attend and project. (B, n, d)"""
         grouped = self.kv_heads != self.heads
         mixed = F.scaled_dot_product_attention(
             queries, keys, values, attn_mask=mask, is_causal=causal, enable_gqa=grouped
@@ -50,7 +50,7 @@ class Attention(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """SwiGLU."""
+    """SwiGLU feed-forward."""
 
     def __init__(self, width: int, inner: int) -> None:
         super().__init__()
@@ -59,13 +59,13 @@ class FeedForward(nn.Module):
         self.down = nn.Linear(inner, width, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Gate, and project back. (…, d)"""
+        """Return down(silu(gate(x)) · up(x)). (…, d)"""
         out: Tensor = self.down(F.silu(self.gate(x)) * self.up(x))
         return out
 
 
 class Layer(nn.Module):
-    """Attention and feed-forward, each behind a norm and beside a residual."""
+    """Attention and feed-forward, pre-norm and with residuals."""
 
     def __init__(self, width: int, heads: int, kv_heads: int, head_width: int, inner: int, eps: float) -> None:
         super().__init__()
@@ -75,41 +75,41 @@ class Layer(nn.Module):
         self.feed_forward = FeedForward(width, inner)
 
     def finish(self, x: Tensor, mixed: Tensor) -> Tensor:
-        """Add what attention found, then the feed-forward. (B, n, d)"""
+        """Add the output of attention to the residual stream, then the feed-forward. (B, n, d)"""
         x = x + mixed
         return x + self.feed_forward(self.feed_forward_norm(x))
 
 
-MOST_POSITIONS = 4096
+MAX_POSITIONS = 4096
 
 
 class Rotary(nn.Module):
-    """A table of the cosine and the sine of each position's angles, one a pair of coordinates."""
+    """Table of RoPE cosines and sines, one angle per position and pair of coordinates."""
 
     def __init__(self, head_width: int, theta: float) -> None:
         super().__init__()
         steps = torch.arange(0, head_width, 2, dtype=torch.float32)
-        angles = torch.arange(MOST_POSITIONS)[:, None].float() * theta ** (-steps / head_width)
+        angles = torch.arange(MAX_POSITIONS)[:, None].float() * theta ** (-steps / head_width)
         self.register_buffer("table", torch.stack((angles.cos(), angles.sin())), persistent=False)
 
     def forward(self, positions: Tensor) -> Tensor:
-        """Look positions up. (2, …, n, d_h / 2)"""
+        """Look up the cosines and sines of positions (…, n). (2, …, n, d_h / 2)"""
         return self.table[:, positions]
 
 
-def rotate(x: Tensor, turns: Tensor) -> Tensor:
-    """Rotate the first half of the coordinates against the second (RoPE). (B, heads, n, d_h)"""
-    cos, sin = turns if turns.dim() == 3 else turns[:, :, None]  # a row of positions for all, or for each of the batch
+def rotate(x: Tensor, rope: Tensor) -> Tensor:
+    """Rotate each pair of coordinates (i, i + d_h / 2) by its angle (RoPE). (B, heads, n, d_h)"""
+    cos, sin = rope if rope.dim() == 3 else rope[:, :, None]  # positions shared by the batch, or one row each
     first, second = x.chunk(2, dim=-1)
     return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
 
 
 class KVCache:
-    """Keys and values in slots that never move: rolling back is moving the pointer.
+    """Static cache of keys and values: each token has a fixed slot, and a rollback only moves `rows`.
 
     Args:
-        layers, batch, kv_heads, slots, head_width: sizes of the two arrays.
-        device, dtype: where and what they are.
+        layers, batch, kv_heads, slots, head_width: Sizes of both arrays.
+        device, dtype: Device and dtype of both arrays.
     """
 
     def __init__(
@@ -121,24 +121,24 @@ class KVCache:
         self.rows = 0
 
     def take(self, count: int) -> Tensor:
-        """Move the pointer on, and return the slots that it passed. (n,)"""
+        """Reserve the next slots for new rows. (n,)"""
         if self.rows + count > len(self.places):
             raise ValueError(f"The text has {self.rows + count} tokens, but the cache has {len(self.places)} slots.")
         self.rows += count
         return self.places[self.rows - count : self.rows]
 
     def write(self, layer: int, slots: Tensor | None, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Write the new rows, and return all slots. (B, H_kv, slots, d_h) each"""
+        """Write new rows, and return keys and values of all slots. (B, H_kv, slots, d_h) each"""
         self.keys[layer].index_copy_(2, slots, keys)
         self.values[layer].index_copy_(2, slots, values)
         return self.keys[layer], self.values[layer]
 
 
 class Target(nn.Module):
-    """The model whose text comes out.
+    """The target: the language model whose distribution decides.
 
     Args:
-        shape: its sizes.
+        shape: Sizes of the model.
     """
 
     def __init__(self, shape: TargetShape) -> None:
@@ -152,12 +152,12 @@ class Target(nn.Module):
         self.head = None if shape.tied else nn.Linear(shape.width, shape.vocabulary, bias=False)
         for name, weight in self.named_parameters():
             if weight.dim() > 1:
-                deep = name.endswith(("out.weight", "down.weight"))
-                nn.init.normal_(weight, std=0.02 / ((2 * shape.layers) ** 0.5 if deep else 1.0))
+                into_residual = name.endswith(("out.weight", "down.weight"))
+                nn.init.normal_(weight, std=0.02 / ((2 * shape.layers) ** 0.5 if into_residual else 1.0))
 
     @property
     def head_weight(self) -> Tensor:
-        """The rows that logits are made with. (V, d)"""
+        """The weight of the LM head. (V, d)"""
         return self.embedding.weight if self.head is None else self.head.weight
 
     def forward(
@@ -168,17 +168,17 @@ class Target(nn.Module):
         positions: Tensor | None = None,
         mask: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Return the next-token logits behind each token, and the features that drafters read.
+        """Compute next-token logits, and the features that drafters read.
 
         Args:
-            tokens: (B, n).
-            cache: the rows of earlier tokens; those of the new ones are written into its slots.
-            slots: (n,) which ones; without it the next.
-            positions: (n,) or (B, n) places in the text; without it they follow the cache's rows.
-            mask: (…, n, slots) which slots of the cache a token sees; without it all rows up to its own.
+            tokens: (B, n) token ids.
+            cache: Cache with the earlier tokens; the new ones are written into it.
+            slots: (n,) slots for the new tokens; by default the next ones.
+            positions: (n,) or (B, n) positions in the text; by default the slots.
+            mask: (…, n, slots) which slots each token sees; by default those up to its own position.
 
-        Returns:
-            (B, n, V) logits; (B, n, m · d) hidden states behind the chosen layers, side by side.
+        Rerope:
+            (B, n, V) logits, and (B, n, m · d) outputs of the m feature layers, concatenated.
         """
         count = tokens.shape[1]
         if cache is not None and slots is None:
@@ -187,16 +187,16 @@ class Target(nn.Module):
             positions = torch.arange(count, device=tokens.device) if slots is None else slots
         if cache is not None and mask is None:
             mask = cache.places <= positions[:, None]  # (n, slots)
-        turns = self.rotary(positions)
+        rope = self.rotary(positions)
         x = self.embedding(tokens)  # (B, n, d)
-        chosen = []
+        features = []
         for index, layer in enumerate(self.layers):
             normed = layer.attention_norm(x)
-            keys, values = layer.attention.keys_values(normed, turns)
+            keys, values = layer.attention.keys_values(normed, rope)
             if cache is not None:
                 keys, values = cache.write(index, slots, keys, values)
-            queries = layer.attention.queries(normed, turns)
+            queries = layer.attention.queries(normed, rope)
             x = layer.finish(x, layer.attention.attend(queries, keys, values, mask, causal=cache is None))
             if index in self.shape.feature_layers:
-                chosen.append(x)
-        return F.linear(self.norm(x), self.head_weight), torch.cat(chosen, dim=-1)
+                features.append(x)
+        return F.linear(self.norm(x), self.head_weight), torch.cat(features, dim=-1)

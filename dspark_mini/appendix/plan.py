@@ -1,4 +1,4 @@
-"""What is trained, in which order: the target, the drafters of the package, and those that the evidence compares."""
+"""What to train, in which order: the target, the drafters that ship, and those that the experiments compare."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import torch
 from torch import Tensor
 
 from dspark_mini.appendix.model import Target
-from dspark_mini.appendix.rows import written_rows
-from dspark_mini.appendix.training import DRAFT_ROW, Stage, load_target, train_drafter, train_target
+from dspark_mini.appendix.training import DRAFT_LENGTH, Stage, load_target, train_drafter, train_target
+from dspark_mini.appendix.training_data import written_rows
 from dspark_mini.files import whole
 from dspark_mini.shapes import DrafterShape, TargetShape
 from dspark_mini.words import Tokenizer, collect_words
 
-STAGES = (  # sums and small talk come first; to copy the names of a function takes longer, so code comes again
-    Stage(steps=1300, rate=3e-3, length=255, shares=(1 / 3, 1 / 3, 1 / 3)),
-    Stage(steps=600, rate=2e-3, length=160, shares=(1 / 4, 1 / 2, 1 / 4)),
+STAGES = (  # math and chat come first; copying the names in a function takes longer, so code gets more of the second
+    Stage(steps=1300, learning_rate=3e-3, length=255, domain_weights=(1 / 3, 1 / 3, 1 / 3)),
+    Stage(steps=600, learning_rate=2e-3, length=160, domain_weights=(1 / 4, 1 / 2, 1 / 4)),
 )
 DRAFTER_STEPS, SHORT_STEPS = 1000, 300
-ROWS = 3000  # texts of the target that drafters learn from
+ROWS = 3000  # texts written by the target, from which drafters learn
 SHIPPED_DRAFTERS = {
     "dflash": DrafterShape(layout="dflash", head="none"),
     "dspark": DrafterShape(),
@@ -32,7 +32,7 @@ SHIPPED_DRAFTERS = {
 
 @dataclass(frozen=True)
 class Job:
-    """A drafter to be trained."""
+    """A drafter to train."""
 
     name: str
     shape: DrafterShape
@@ -41,47 +41,48 @@ class Job:
 
 
 def shipped() -> list[Job]:
-    """The drafters of the package."""
+    """Return the drafters that ship with the package."""
     return [Job(name, shape) for name, shape in SHIPPED_DRAFTERS.items()]
 
 
 def evidence() -> list[Job]:
-    """The other drafters of the evidence: two more seeds, blocks of 16, and other depths with fewer steps."""
-    jobs = [
-        Job(f"{name}-s{seed}", SHIPPED_DRAFTERS[name], seed=seed)
-        for seed in (1, 2)
-        for name in ("dflash", "dspark", "autoregressive")
-    ]
+    """Return the other drafters of the experiments: two more seeds, γ = 16, and depths 1, 2 and 4 with fewer steps."""
     pair = {name: SHIPPED_DRAFTERS[name] for name in ("dflash", "dspark")}
-    jobs += [Job(f"{name}-16", replace(shape, block_size=16), SHORT_STEPS) for name, shape in pair.items()]
-    return jobs + [
-        Job(f"{name}-{layers}", replace(shape, layers=layers), SHORT_STEPS)
-        for layers in (1, 2, 4)
-        for name, shape in pair.items()
+    return [
+        *(
+            Job(f"{n}-s{s}", SHIPPED_DRAFTERS[n], seed=s)
+            for s in (1, 2)
+            for n in ("dflash", "dspark", "autoregressive")
+        ),
+        *(Job(f"{name}-16", replace(shape, block_size=16), SHORT_STEPS) for name, shape in pair.items()),
+        *(
+            Job(f"{name}-{layers}", replace(shape, layers=layers), SHORT_STEPS)
+            for layers in (1, 2, 4)
+            for name, shape in pair.items()
+        ),
     ]
 
 
 def train(
-    folder: Path, jobs: list[Job], device: str = "cpu", say: Callable[[str], None] = print, faster: int = 1
+    folder: Path, jobs: list[Job], device: str = "cpu", say: Callable[[str], object] = print, faster: int = 1
 ) -> None:
-    """Train the target and drafters, and go on where an earlier run was stopped.
+    """Train the target and the drafters, continuing where an earlier run stopped.
 
     Args:
-        folder: of checkpoints and weights.
-        jobs: the drafters.
+        folder: Directory of checkpoints and weights.
+        jobs: Drafters to train.
         device: cpu, cuda or mps.
-        say: is told what happens.
-        faster: divides all steps, for a quick try, whose weights go into a folder of their own.
+        say: Receives a line for each step.
+        faster: Divides all training steps; the weights of such a try go to a subfolder of their own.
     """
     if faster > 1:
         folder = folder / f"{faster}-times-faster"
-    tokenizer = Tokenizer(collect_words())
     path = folder / "target.safetensors"
     if not path.is_file():
-        shape = TargetShape(len(tokenizer.words))
+        tokenizer = Tokenizer(collect_words())
         stages = [replace(stage, steps=max(1, stage.steps // faster)) for stage in STAGES]
-        say(f"The target learns from the corpus in {sum(stage.steps for stage in stages)} steps.")
-        train_target(shape, tokenizer, stages, 0, folder, device)
+        say(f"Training the target on the corpus for {sum(stage.steps for stage in stages)} steps.")
+        train_target(TargetShape(len(tokenizer.words)), tokenizer, stages, 0, folder, device)
     target, tokenizer = load_target(path, device)  # as it ships, in half precision
     rows = _rows(folder, target, tokenizer, max(1, ROWS // faster), say)
     for job in jobs:
@@ -90,12 +91,12 @@ def train(
     say(f"The weights are in {folder}.")
 
 
-def _rows(folder: Path, target: Target, tokenizer: Tokenizer, count: int, say: Callable[[str], None]) -> Tensor:
-    """Return the texts that the target wrote, and keep them for the next time."""
+def _rows(folder: Path, target: Target, tokenizer: Tokenizer, count: int, say: Callable[[str], object]) -> Tensor:
+    """Return texts written by the target (count, DRAFT_LENGTH), from the file of an earlier run if there is one."""
     path = folder / "rows.pt"
     if not path.is_file():
-        say(f"The target writes {count} texts of {DRAFT_ROW} tokens.")
+        say(f"Letting the target write {count} texts of {DRAFT_LENGTH} tokens.")
         with whole(path) as part:
-            torch.save(written_rows(target, tokenizer, count, DRAFT_ROW, seed=1).cpu(), part)
+            torch.save(written_rows(target, tokenizer, count, DRAFT_LENGTH, seed=1).cpu(), part)
     rows: Tensor = torch.load(path, map_location="cpu", weights_only=True)
     return rows.to(next(target.parameters()).device)

@@ -1,10 +1,11 @@
-"""Training: one loop for target and drafters, with checkpoints from which it goes on where it was stopped."""
+"""Training of target and drafters in one loop that resumes from checkpoints; loading and saving of weights."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -17,25 +18,25 @@ from torch import Tensor, nn
 from dspark_mini.appendix.blocks import Blocks, draft_loss, sample_anchors
 from dspark_mini.appendix.drafters import AutoregressiveDrafter, BlockDrafter, make_drafter
 from dspark_mini.appendix.model import Target
-from dspark_mini.appendix.rows import corpus_rows
+from dspark_mini.appendix.training_data import corpus_rows
 from dspark_mini.files import whole
 from dspark_mini.shapes import DrafterShape, TargetShape, to_json
 from dspark_mini.weights import drafter_header, load_weights, save_weights, target_header
 from dspark_mini.words import Tokenizer
 
 SAVE_EVERY = 100  # steps
-TARGET_BATCH = 16  # rows a step
-DRAFT_ROW = 160  # tokens of a row that drafters are trained on: a whole document
+TARGET_BATCH = 16  # rows per step
+DRAFT_LENGTH = 160  # tokens per row for drafters: a whole document
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A stretch of the target's training."""
+    """A stage of the target's training."""
 
     steps: int
-    rate: float  # the highest learning rate
-    length: int  # tokens of a row
-    shares: tuple[float, ...]  # of the domains
+    learning_rate: float  # its maximum
+    length: int  # tokens per row
+    domain_weights: tuple[float, ...]  # probability of each domain
 
 
 def fit(
@@ -43,39 +44,40 @@ def fit(
     model: nn.Module,
     loss_of: Callable[[int], dict[str, Tensor]],
     steps: int,
-    rate: float,
+    learning_rate: float,
     folder: Path,
 ) -> None:
-    """Train a model, or go on with it.
+    """Train a model in place, continuing from its checkpoint if there is one.
 
     Args:
-        name: of the checkpoint, and of the bar.
-        model: what is trained, in place.
-        loss_of: makes the parts of a step's loss, "loss" among them; the same for the same step.
-        steps: how many.
-        rate: the highest learning rate; it rises for 50 steps and falls along a cosine.
-        folder: where the checkpoint lies.
+        name: Name of the checkpoint, shown in the progress bar.
+        model: Model to train.
+        loss_of: Maps a step to the parts of its loss, "loss" among them; must not depend on earlier calls.
+        steps: Number of steps.
+        learning_rate: Its maximum, reached after 50 steps; a cosine brings it down to 3 %.
+        folder: Directory of the checkpoint.
 
     Raises:
-        ValueError: a checkpoint of another shape, or of more steps.
+        ValueError: The checkpoint belongs to a model of another shape, or to a longer training.
     """
-    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.98), weight_decay=0.01)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, betas=(0.9, 0.98), weight_decay=0.01)
     checkpoint = folder / f"{name}.checkpoint"
     done = _resume(checkpoint, model, optimizer, steps)
     columns = (TextColumn(f"{name:>24}"), BarColumn(), TextColumn("{task.completed}/{task.total}"))
     with Progress(*columns, TextColumn("{task.description}"), TimeRemainingColumn()) as progress:
         bar = progress.add_task("", total=steps, completed=done)
         for step in range(done, steps):
+            factor = min(1.0, (step + 1) / 50) * (0.515 + 0.485 * math.cos(math.pi * step / steps))
             for group in optimizer.param_groups:
-                group["lr"] = rate * min(1.0, (step + 1) / 50) * (0.515 + 0.485 * math.cos(math.pi * step / steps))
-            parts = loss_of(step)
+                group["lr"] = learning_rate * factor
+            loss = loss_of(step)["loss"]
             optimizer.zero_grad()
-            parts["loss"].backward()
+            loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             if (step + 1) % SAVE_EVERY == 0 or step + 1 == steps:
                 _save(checkpoint, {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step + 1})
-                progress.update(bar, description=f"loss {parts['loss'].item():.3f}")
+                progress.update(bar, description=f"loss {loss.item():.3f}")
             progress.advance(bar)
 
 
@@ -86,7 +88,7 @@ def _save(path: Path, state: dict[str, Any]) -> None:
 
 
 def _resume(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, steps: int) -> int:
-    """Load a checkpoint, where there is one, and return how many steps it has behind it."""
+    """Load a checkpoint if there is one, and return the number of steps it has completed."""
     if not path.is_file():
         return 0
     try:
@@ -94,72 +96,69 @@ def _resume(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, step
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
     except (RuntimeError, ValueError, KeyError, EOFError, UnpicklingError) as error:
-        raise ValueError(f"{path} belongs to a model of another shape; move it away, or train elsewhere.") from error
+        raise ValueError(f"{path} is damaged or of another shape; move it away, or choose another folder.") from error
     if state["step"] > steps:
-        raise ValueError(f"{path} has {state['step']} steps behind it, more than the {steps} that are asked for.")
+        raise ValueError(f"{path} has completed {state['step']} steps, more than the {steps} asked for; move it away.")
     return int(state["step"])
 
 
 def train_target(
     shape: TargetShape, tokenizer: Tokenizer, stages: Sequence[Stage], seed: int, folder: Path, device: str = "cpu"
 ) -> Target:
-    """Train a target on the corpus, stage after stage, and keep its weights in the folder."""
+    """Train a target on the corpus, stage by stage, and save its weights in the folder."""
     torch.manual_seed(seed)
     model = Target(shape).to(device)
-    for number, stage in enumerate(stages):
-        rows = _skipping(corpus_rows(tokenizer, seed + 1 + number, stage.length + 1, stage.shares))
+    for number, stage in enumerate(stages, start=1):
+        batch_at = _batches(corpus_rows(tokenizer, seed + number, stage.length + 1, stage.domain_weights))
 
-        def loss_of(step: int, rows: Any = rows) -> dict[str, Tensor]:
-            tokens = torch.tensor([rows(step * TARGET_BATCH + i) for i in range(TARGET_BATCH)], device=device)  # (B, T)
+        def loss_of(step: int, batch_at: Any = batch_at) -> dict[str, Tensor]:
+            tokens = torch.tensor(batch_at(step), device=device)  # (B, T + 1)
             logits, _ = model(tokens[:, :-1])
             return {"loss": F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())}
 
-        fit(f"target-{number + 1}", model, loss_of, stage.steps, stage.rate, folder)
+        fit(f"target-{number}", model, loss_of, stage.steps, stage.learning_rate, folder)
     save_model(folder / "target.safetensors", model, shape, words=tokenizer.words)
     return model.eval()
 
 
-def _skipping(rows: Iterator[list[int]]) -> Callable[[int], list[int]]:
-    """Answer with the row of a number, numbers rising; those left out are drawn and thrown away."""
-    drawn = 0
+def _batches(rows: Iterator[list[int]]) -> Callable[[int], list[list[int]]]:
+    """Return a function from rising steps to batches; it draws and drops the batches of steps that were skipped."""
+    following = 0
 
-    def row(number: int) -> list[int]:
-        nonlocal drawn
-        while drawn < number:
-            next(rows)
-            drawn += 1
-        drawn += 1
-        return next(rows)
+    def batch_at(step: int) -> list[list[int]]:
+        nonlocal following
+        skipped, following = (step - following) * TARGET_BATCH, step + 1
+        return list(islice(rows, skipped, skipped + TARGET_BATCH))
 
-    return row
+    return batch_at
 
 
 def train_drafter(
     name: str, shape: DrafterShape, target: Target, rows: Tensor, steps: int, seed: int, folder: Path, batch: int = 8
 ) -> BlockDrafter | AutoregressiveDrafter:
-    """Train a drafter on rows that the target wrote, and keep its weights in the folder.
+    """Train a drafter on rows that the target wrote, and save its weights in the folder.
 
     Args:
-        name: of its files.
-        shape: its sizes.
-        target: the frozen target.
-        rows: (N, T) token ids; the first DRAFT_ROW of each row are used.
-        steps, seed: how long, and what it draws from.
-        folder: where the files go.
-        batch: rows a step; each gets 16 anchors.
+        name: Name of its files.
+        shape: Shape of the drafter.
+        target: Frozen target.
+        rows: (N, T) token ids, of which the first DRAFT_LENGTH per row are used.
+        steps: Number of steps.
+        seed: Seed of weights, batches and anchors.
+        folder: Directory of checkpoint and weights.
+        batch: Rows per step, with 16 anchors each.
     """
-    device = rows.device
     torch.manual_seed(seed)
-    drafter = make_drafter(shape, target.shape).to(device)
+    drafter = make_drafter(shape, target.shape).to(rows.device)
     target.requires_grad_(False)
 
     def loss_of(step: int) -> dict[str, Tensor]:
         generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
         chosen = torch.randint(len(rows), (batch,), generator=generator)
-        tokens = rows[chosen.to(device), :DRAFT_ROW]
+        tokens = rows[chosen.to(rows.device), :DRAFT_LENGTH]
         with torch.no_grad():
             logits, features = target(tokens)
-        anchors = sample_anchors(batch, tokens.shape[1], 16, shape.block_size, generator).to(device)
+        anchors = sample_anchors(batch, tokens.shape[1], 16, shape.block_size, generator).to(rows.device)
         return draft_loss(drafter, target, Blocks(tokens, features, logits, anchors))
 
     fit(name, drafter, loss_of, steps, 2e-3, folder)
@@ -168,37 +167,37 @@ def train_drafter(
 
 
 def save_model(path: Path, model: nn.Module, shape: TargetShape | DrafterShape, **header: Any) -> None:
-    """Write a model's weights, as the NumPy model reads them."""
+    """Save a model's weights under the names that the NumPy model reads."""
     weights = {name: tensor.detach().cpu().numpy() for name, tensor in model.state_dict().items()}
     save_weights(path, weights, {"shape": to_json(shape), **header})
 
 
 def load_target(path: Path, device: str = "cpu") -> tuple[Target, Tokenizer]:
-    """Read a target and its tokenizer.
+    """Load a target and its tokenizer.
 
     Raises:
-        ValueError: no weights, or weights that do not fit their shape.
+        ValueError: The weights are missing or do not fit their shape.
     """
     weights, header = load_weights(path)
     shape, tokenizer = target_header(path, header)
     model = Target(shape)
-    _fill(path, model, weights)
+    _load_weights(path, model, weights)
     return model.to(device).eval().requires_grad_(False), tokenizer
 
 
 def load_drafter(path: Path, target: Target) -> BlockDrafter | AutoregressiveDrafter:
-    """Read a drafter for a target.
+    """Load a drafter of a target.
 
     Raises:
-        ValueError: no weights, or weights that do not fit their shape or the target's.
+        ValueError: The weights are missing, or do not fit their shape or the target.
     """
     weights, header = load_weights(path)
     drafter = make_drafter(drafter_header(path, header), target.shape)
-    _fill(path, drafter, weights)
+    _load_weights(path, drafter, weights)
     return drafter.to(next(target.parameters()).device).eval().requires_grad_(False)
 
 
-def _fill(path: Path, model: nn.Module, weights: dict[str, Any]) -> None:
+def _load_weights(path: Path, model: nn.Module, weights: dict[str, Any]) -> None:
     try:
         model.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
     except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""How much of a block is accepted: by domain and drafter (Table 1), and by position (Figure 2)."""
+"""Accepted length τ and acceptance by position: Table 1 and Figures 2 to 4."""
 
 from __future__ import annotations
 
@@ -8,47 +8,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dspark_mini.appendix.evidence.recorder import Recorder
-from dspark_mini.appendix.evidence.recording import Recording, each
-from dspark_mini.appendix.evidence.settings import COMPARED, NEEDS, seeded
-from dspark_mini.appendix.evidence.statistics import BY_PROMPTS, Estimate, over_prompts, over_seeds, ratio
+from dspark_mini.appendix.evidence.recordings import Recorder, Recording, Runs, per_domain
+from dspark_mini.appendix.evidence.settings import COMPARED, DRAFTERS, seeded
+from dspark_mini.appendix.evidence.statistics import BY_PROMPTS, Estimate, over_prompts, over_repeats, ratio
+from dspark_mini.backends import hardware
 from dspark_mini.corpus import DOMAINS
+from dspark_mini.trace import PARTS
 
 HEADLESS = "dspark without its head"
-
-TABLE_1: dict[str, Any] = {
-    "model": "Qwen3-4B, γ = 7, temperature 1",
-    "sets": ["GSM8K", "MATH", "AIME25", "MBPP", "HumanEval", "LCB", "MT-Bench", "Alpaca", "Arena-Hard"],
-    "tau": {
-        "EAGLE-3": [5.14, 4.62, 3.92, 3.69, 4.16, 3.77, 2.39, 2.26, 2.55],
-        "DFlash": [5.40, 4.85, 4.15, 4.40, 4.74, 4.18, 3.07, 2.96, 2.83],
-        "DSpark": [6.11, 5.70, 4.89, 5.13, 5.38, 4.86, 3.64, 3.54, 3.29],
-    },
-    "tau_of_dspark_by_domain": {"math": 5.57, "code": 5.12, "chat": 3.49},
-    "gain_of_dspark": {"over DFlash": 0.163, "over EAGLE-3": 0.309},
-}
-FIGURE_2: dict[str, Any] = {
-    "first_and_last_position": {
-        "DFlash": {"code": [0.87, 0.78], "chat": [0.72, 0.63]},
-        "EAGLE-3": {"chat": [0.53, 0.74]},
-    },
-    "shape": "DFlash starts high and decays; EAGLE-3 starts low and rises; DSpark starts high and stays.",
-}
+BLOCK_SIZES = (4, 8, 12, 16)
+Seeds = Mapping[int, Runs | None]  # the runs of each training seed
 
 
-def tau(recording: Recording, prompts: NDArray[np.float64] | None = None) -> Any:
-    """Return the tokens a round brings, bonus included, with prompts weighted alike or as given. (…)"""
-    weights = np.ones(recording.prompts) if prompts is None else prompts
-    return (weights @ recording.by_prompt(recording.emitted)) / (weights @ recording.rounds)
+def tau(run: Recording, weights: NDArray[np.float64]) -> Any:
+    """Compute τ, the tokens per round with the bonus token, for weighted prompts (…, prompts). (…)"""
+    return (weights @ run.per_prompt(run.emitted)) / (weights @ run.rounds)
 
 
-def tau_estimate(recording: Recording) -> Estimate:
-    """Estimate τ, with its interval over prompts."""
-    return ratio(recording.by_prompt(recording.emitted), recording.rounds)
+def tau_estimate(run: Recording) -> Estimate:
+    """Estimate τ with its interval over prompts."""
+    return ratio(run.per_prompt(run.emitted), run.rounds)
 
 
-def gain(better: Mapping[str, Recording], other: Mapping[str, Recording]) -> Estimate:
-    """Estimate the gain in τ, averaged over the domains; both drafters met the same prompts."""
+def gain(better: Runs, other: Runs) -> Estimate:
+    """Estimate the relative gain in τ, averaged over domains; both drafters saw the same prompts."""
 
     def statistic(weights: NDArray[np.float64]) -> Any:
         return np.mean([tau(better[d], weights) / tau(other[d], weights) - 1.0 for d in DOMAINS], axis=0)
@@ -58,48 +41,83 @@ def gain(better: Mapping[str, Recording], other: Mapping[str, Recording]) -> Est
 
 def table_1(recorder: Recorder) -> dict[str, Any]:
     """Measure τ by domain and drafter for each training seed, and DSpark's gain with and without its head."""
-    runs = {
-        name: {seed: recorder.by_domain(seeded(name, seed)) for seed in recorder.settings.seeds} for name in COMPARED
+    seeds = recorder.settings.seeds
+    runs = {name: {seed: recorder.by_domain(seeded(name, seed)) for seed in seeds} for name in COMPARED}
+    runs[HEADLESS] = {seed: recorder.by_domain(seeded("dspark", seed), headless=True) for seed in seeds}
+    pairs = (("dspark", "dflash"), ("dspark", "autoregressive"), (HEADLESS, "dflash"))
+    return {
+        "tau": {name: {domain: _tau_over_seeds(row, domain) for domain in DOMAINS} for name, row in runs.items()},
+        "gain": {f"{one} over {other}": _gain_over_seeds(runs[one], runs[other]) for one, other in pairs},
     }
-    runs[HEADLESS] = {
-        seed: recorder.by_domain(seeded("dspark", seed), headless=True) for seed in recorder.settings.seeds
-    }
-    gains = {
-        f"{one} over {other}": _gains(runs[one], runs[other])
-        for one, other in (("dspark", "dflash"), ("dspark", "autoregressive"), (HEADLESS, "dflash"))
-    }
-    rows = {name: {domain: _over_seeds(seeds, domain) for domain in DOMAINS} for name, seeds in runs.items()}
-    return {"paper": TABLE_1, "ours": {"tau": rows, "gain": gains}}
 
 
-Seeds = Mapping[int, Mapping[str, Recording] | None]
+def _tau_over_seeds(seeds: Seeds, domain: str) -> dict[str, Any] | None:
+    return _over_seeds({seed: tau_estimate(runs[domain]) for seed, runs in seeds.items() if runs})
 
 
-def _over_seeds(seeds: Seeds, domain: str) -> dict[str, Any] | None:
-    """Collect τ of each training seed, and the mean of those that are there."""
-    each = {str(seed): tau_estimate(runs[domain]) for seed, runs in seeds.items() if runs is not None}
-    return {"over_seeds": over_seeds([one["mean"] for one in each.values()]), "seeds": each} if each else None
-
-
-def _gains(better: Seeds, other: Seeds) -> dict[str, Any] | None:
+def _gain_over_seeds(better: Seeds, other: Seeds) -> dict[str, Any] | None:
     """Compare drafters of the same training seed."""
-    each = {str(s): gain(a, b) for s, a in better.items() if a is not None and (b := other[s]) is not None}
-    return {"over_seeds": over_seeds([one["mean"] for one in each.values()]), "seeds": each} if each else None
+    return _over_seeds({seed: gain(a, b) for seed, a in better.items() if a and (b := other[seed])})
+
+
+def _over_seeds(estimates: Mapping[int, Estimate]) -> dict[str, Any] | None:
+    """Average the estimates of the training seeds that have weights."""
+    if not estimates:
+        return None
+    mean = over_repeats([estimate["mean"] for estimate in estimates.values()], "training seeds")
+    return {"over_seeds": mean, "seeds": {str(seed): estimate for seed, estimate in estimates.items()}}
 
 
 def figure_2(recorder: Recorder) -> dict[str, Any]:
-    """Measure how often a position is accepted once those before it were, by domain and drafter, of the first seed."""
-    rows = {name: each(recorder.by_domain(name), by_position) for name in NEEDS["figure_2"]}
-    return {"paper": FIGURE_2, "ours": {"interval": BY_PROMPTS, "conditional_acceptance": rows}}
+    """Measure the conditional acceptance of each position, by domain and drafter."""
+    rows = {name: per_domain(recorder.by_domain(name), acceptance_by_position) for name in DRAFTERS["figure_2"]}
+    return {"interval": BY_PROMPTS, "conditional_acceptance": rows}
 
 
-def by_position(recording: Recording) -> list[Estimate]:
-    """Estimate the conditional acceptance of each position; those behind the end of a text do not count. (γ,)"""
-    counted, survived = recording.counted(), recording.survived()
-    before = np.column_stack((np.ones(len(counted), bool), survived[:, :-1]))  # (N, γ) all before it were accepted
+def acceptance_by_position(run: Recording) -> list[Estimate]:
+    """Estimate how often x_k is accepted, given that x_<k was; positions after the end of a text do not count. (γ,)"""
+    usable, survived = run.first(run.usable), run.first(run.accepted)
+    reached = run.first(run.accepted + 1) & usable  # (N, γ) everything before was accepted
     out = []
-    for k in range(recording.block_size):
-        tried = before[:, k] & counted[:, k]
-        rate = ratio(recording.by_prompt(tried & survived[:, k]), recording.by_prompt(tried))
-        out.append({"rounds": int(tried.sum())} | {key: rate[key] for key in ("n", "mean", "low", "high")})
+    for k in range(run.block_size):
+        rate = ratio(run.per_prompt(reached[:, k] & survived[:, k]), run.per_prompt(reached[:, k]))
+        out.append({"rounds": int(reached[:, k].sum())} | {key: rate[key] for key in ("n", "mean", "low", "high")})
     return out
+
+
+def figure_3(recorder: Recorder) -> dict[str, Any]:
+    """Measure τ by the drafter's number of layers, at the same number of training steps."""
+    runs = {name: recorder.by_domain(name) for name in DRAFTERS["figure_3"]}
+    shallow, deep = runs["dspark-2"], runs["dflash-4"]
+    return {
+        "tau": {name: per_domain(run, tau_estimate) for name, run in runs.items()},
+        "gain of dspark-2 over dflash-4": gain(shallow, deep) if shallow and deep else None,
+    }
+
+
+def figure_4(recorder: Recorder) -> dict[str, Any]:
+    """Measure τ and the head's share of a round by γ; the drafters were trained for 16 and use their first γ drafts."""
+    dflash, dspark = (
+        [recorder.by_domain(name, block_size=size) for size in BLOCK_SIZES] for name in DRAFTERS["figure_4"]
+    )
+    runs = {"dflash-16": dflash, "dspark-16": dspark}
+    parts = {name: [round_seconds(run) if run else None for run in row] for name, row in runs.items()}
+    return {
+        "block_length": list(BLOCK_SIZES),
+        "tau": {name: [per_domain(run, tau_estimate) for run in row] for name, row in runs.items()},
+        "gain": [gain(one, other) if one and other else None for one, other in zip(dspark, dflash)],
+        "round": parts,
+        "share_of_the_head": [_head_share(one, other) for one, other in zip(parts["dspark-16"], parts["dflash-16"])],
+        "hardware": hardware("numpy", "cpu", None),
+    }
+
+
+def round_seconds(runs: Runs) -> dict[str, float]:
+    """Return the median seconds of each part of a round: one request, NumPy, one thread."""
+    seconds = np.median(np.concatenate([run.seconds for run in runs.values()]), axis=0)  # (4,)
+    return dict(zip(PARTS, seconds.tolist()))
+
+
+def _head_share(dspark: dict[str, float] | None, dflash: dict[str, float] | None) -> float | None:
+    """Return the share of a DSpark round spent in the head, beyond the sampling that DFlash needs as well."""
+    return (dspark["head"] - dflash["head"]) / sum(dspark.values()) if dspark and dflash else None

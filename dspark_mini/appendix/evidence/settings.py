@@ -1,77 +1,82 @@
-"""What is reproduced, from which weights, and under which names they lie."""
+"""Which experiments run, on which weights, and with which settings."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dspark_mini.inputs import number, whole_number
 
 EXPERIMENTS = ("table_1", "figure_2", "figure_3", "figure_4", "figure_5", "figure_6", "figure_7_8")
-
-COMPARED = ("autoregressive", "dflash", "dspark")
-DEPTHS = (1, 2, 4)
-NEEDS = {
+COMPARED = ("autoregressive", "dflash", "dspark")  # the drafters of Table 1
+DRAFTERS = {  # those of the figures
     "figure_2": (*COMPARED, "dspark-rnn"),
-    "figure_3": tuple(f"{kind}-{layers}" for kind in ("dflash", "dspark") for layers in DEPTHS),
+    "figure_3": tuple(f"{kind}-{layers}" for kind in ("dflash", "dspark") for layers in (1, 2, 4)),
     "figure_4": ("dflash-16", "dspark-16"),
     "figure_5": ("dspark",),
     "figure_6": ("dspark",),
     "figure_7_8": ("dspark",),
 }
 
-Progress = Callable[[str, int, int], None]  # what runs now, how many parts of it are done, of how many
-
-
-def silent(what: str, done: int, of: int) -> None:
-    """Show no progress."""
-
 
 @dataclass(frozen=True)
 class Settings:
-    """What is reproduced."""
+    """Settings of the experiments."""
 
-    weights: Path  # the folder of target.safetensors and the drafters
-    prompts: int = 100  # of each domain
-    seeds: tuple[int, ...] = (0, 1, 2)  # of the training
+    weights: Path  # directory with target.safetensors and the drafters
+    prompts: int = 100  # per domain
+    seeds: tuple[int, ...] = (0, 1, 2)  # training seeds
     only: tuple[str, ...] = EXPERIMENTS
-    max_new_tokens: int = 128  # of a text
-    concurrency: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)  # R, requests at a time
-    served_seconds: float = 6.0  # so long each way of choosing verify lengths is measured for each R
+    max_new_tokens: int = 128  # per text
+    concurrency: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)  # requests decoded together, R
+    served_seconds: float = 6.0  # spent on each way to choose verify lengths, for each R
 
     def __post_init__(self) -> None:
-        whole_number("prompts", self.prompts, low=2)  # a half to fit temperatures on, a half to test them
+        whole_number("prompts", self.prompts, low=2)  # one half fits temperatures, the other tests them
         whole_number("max_new_tokens", self.max_new_tokens, low=1)
         number("served_seconds", self.served_seconds, low=0.0)
         for index, count in enumerate(self.concurrency):
             whole_number(f"concurrency[{index}]", count, low=1)
         if not self.seeds:
-            raise ValueError("seeds is empty: it needs at least one.")
+            raise ValueError("seeds is empty; it needs at least one.")
         for index, name in enumerate(self.only):
             if name not in EXPERIMENTS:
                 raise ValueError(f"only[{index}] is {name!r}; it must be one of {', '.join(EXPERIMENTS)}.")
 
-    def needs(self, experiment: str) -> list[str]:
+    def drafters(self, experiment: str) -> list[str]:
         """Return the names of the drafters that an experiment compares."""
         if experiment == "table_1":
             return [seeded(name, seed) for name in COMPARED for seed in self.seeds]
-        return list(NEEDS[experiment])
+        return list(DRAFTERS[experiment])
 
     def file(self, name: str) -> Path:
-        """Return the weight file of a name."""
+        """Return the weight file of a model."""
         return self.weights / f"{name}.safetensors"
 
     def has(self, name: str) -> bool:
-        """Say whether there are weights of a name."""
+        """Tell whether a model has a weight file."""
         return self.file(name).is_file()
 
-    def fingerprint(self, name: str) -> str | None:
-        """Return what tells these weights from others of the same name; None where there are none."""
+    def weights_hash(self, name: str) -> str | None:
+        """Return a short hash of a model's weight file, or None if there is no such file."""
         return hashlib.sha256(self.file(name).read_bytes()).hexdigest()[:12] if self.has(name) else None
+
+    def provenance(self, experiment: str) -> dict[str, Any]:
+        """Return everything an experiment's results depend on; if any of it changes, it runs again."""
+        out: dict[str, Any] = {
+            "prompts_of_a_domain": self.prompts,
+            "max_new_tokens": self.max_new_tokens,
+            "weights": {name: self.weights_hash(name) for name in ("target", *self.drafters(experiment))},
+        }
+        if experiment == "table_1":
+            out["training_seeds"] = list(self.seeds)
+        if experiment == "figure_7_8":
+            out |= {"concurrency": list(self.concurrency), "served_seconds": self.served_seconds}
+        return out
 
 
 def seeded(name: str, seed: int) -> str:
-    """Return the name of a drafter that was trained from a seed."""
+    """Return the name of a drafter trained with a seed; seed 0 is the one that ships."""
     return name if seed == 0 else f"{name}-s{seed}"

@@ -1,10 +1,10 @@
-"""One thread for torch: more would only wait for each other where tests run in parallel."""
+"""One torch thread per test process: with more, parallel test processes wait for each other."""
 
 from __future__ import annotations
 
-try:
+import contextlib
+
+with contextlib.suppress(ImportError):  # without torch these tests are skipped
     import torch
-except ImportError:  # the tests of the appendix are skipped
-    pass
-else:
+
     torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""`dspark-mini appendix`: trains, goes on, and refuses in one sentence what cannot be."""
+"""`dspark-mini appendix`: training that resumes, and refusals in one sentence."""
 
 from __future__ import annotations
 
@@ -18,53 +18,50 @@ from dspark_mini.lm import DRAFTERS, load, prompts
 from dspark_mini.workspace import UserError
 
 
-def test_without_torch_it_says_how_to_get_it(monkeypatch: Any) -> None:
+def test_without_torch_the_error_says_how_to_install_it(monkeypatch: Any) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(UserError, match="This needs torch"):
         require_torch("cpu")
 
 
-def test_a_device_that_is_not_here_is_told() -> None:
+def test_unknown_and_unavailable_devices_are_refused(monkeypatch: Any) -> None:
     torch = pytest.importorskip("torch")
     with pytest.raises(UserError, match="The device is 'tpu'; it must be one of cpu, cuda, mps"):
         require_torch("tpu")
-    if not torch.cuda.is_available():
-        with pytest.raises(UserError, match="no cuda device"):
-            require_torch("cuda")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(UserError, match="no cuda device"):
+        require_torch("cuda")
 
 
-def test_an_unknown_drafter_is_told(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    done = CliRunner().invoke(app, ["train", "--folder", str(tmp_path), "--only", "eagle"])
-    assert isinstance(done.exception, UserError) and "no drafter 'eagle'" in str(done.exception)
-
-
-def test_a_short_training_makes_a_model_that_runs_and_is_not_repeated(tmp_path: Path, monkeypatch: Any) -> None:
-    """Few steps of tiny stages: the texts are nonsense, and still drafts do not change them."""
+def test_a_short_training_gives_models_that_run_and_is_not_repeated(tmp_path: Path, monkeypatch: Any) -> None:
     pytest.importorskip("torch")
     from dspark_mini.appendix import plan
 
     monkeypatch.setattr(plan, "STAGES", tuple(replace(stage, steps=2, length=40) for stage in plan.STAGES))
     monkeypatch.setattr(plan, "ROWS", 8)
-    monkeypatch.setattr(plan, "DRAFTER_STEPS", 2)
     monkeypatch.setattr(plan, "shipped", lambda: [plan.Job(n, s, 2) for n, s in plan.SHIPPED_DRAFTERS.items()])
     first = CliRunner().invoke(app, ["train", "--folder", str(tmp_path)])
     assert first.exit_code == 0, first.output
-    stamps = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    written = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     assert CliRunner().invoke(app, ["train", "--folder", str(tmp_path)]).exit_code == 0
-    assert stamps == {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert written == {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     model = load(tmp_path)
     prompt = prompts(model.tokenizer, "math", 1)[0]
     for name in DRAFTERS:
         model.clear()
-        rng = np.random.default_rng(0)
-        steps = Steps(block_size=lambda trace: 7)
+        rng, steps = np.random.default_rng(0), Steps(block_size=lambda trace: 7)
         assert len(generate(model.target, model.drafters[name], prompt, 12, (), 1.0, rng, steps).output) == 12
 
 
-def test_evidence_without_weights_says_how_to_make_them(tmp_path: Path, monkeypatch: Any) -> None:
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [(["train", "--only", "eagle"], "no drafter 'eagle'"), (["reproduce"], "`dspark-mini appendix train` makes it")],
+)
+def test_an_unknown_drafter_and_missing_weights_are_refused(
+    command: list[str], message: str, tmp_path: Path, monkeypatch: Any
+) -> None:
     pytest.importorskip("torch")
     monkeypatch.setattr("dspark_mini.backends.restart_on_one_thread", lambda: None)
-    arguments = ["reproduce", "--folder", str(tmp_path), "--into", str(tmp_path)]
-    done = CliRunner().invoke(app, arguments)
-    assert isinstance(done.exception, UserError) and "appendix train" in str(done.exception)
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, [*command, "--folder", str(tmp_path)])
+    assert isinstance(result.exception, UserError) and message in str(result.exception)

@@ -1,4 +1,4 @@
-"""Ragged batches and the server: the rows of each request alone, and the target's own law."""
+"""Ragged batches and the server: every request gets what it gets alone, and the texts follow the target."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def models(shape: TargetShape = TINY, scale: float = 8.0, **drafter_shape: objec
     drafter = (
         make_drafter(DrafterShape(layers=2, block_size=3, rank=4, **drafter_shape), shape).eval().requires_grad_(False)
     )
-    model.embedding.weight.mul_(scale / 0.16)  # sharp rows, so that verification refuses something
+    model.embedding.weight.mul_(scale / 0.16)  # peaked rows, so that drafts are rejected
     return model, drafter
 
 
@@ -35,15 +35,15 @@ def test_a_ragged_batch_gives_each_request_what_it_gets_alone() -> None:
     starts = torch.tensor([len(text) for text in texts]) - lengths
     cache = RaggedCache(TINY, TINY.layers, 3, 12)
     for begin, count in ((torch.zeros_like(starts), starts), (starts, lengths)):
-        rows = Rows.behind(begin, count)
+        rows = Rows.after(begin, count)
         tokens = torch.tensor([texts[r][k] for r, k in zip(rows.owner.tolist(), rows.positions.tolist())])
         logits, features = ragged_forward(model, cache, tokens, rows)
     for request, text in enumerate(texts):
         alone = KVCache(TINY.layers, 1, TINY.kv_heads, 12, TINY.head_width)
-        expected, wanted = model(torch.tensor([text]), alone)
-        count, mine = int(lengths[request]), rows.owner == request
-        torch.testing.assert_close(logits[mine], expected[0, -count:], rtol=0, atol=1e-5)
-        torch.testing.assert_close(features[mine], wanted[0, -count:], rtol=0, atol=1e-5)
+        alone_logits, alone_features = model(torch.tensor([text]), alone)
+        count, own = int(lengths[request]), rows.owner == request
+        torch.testing.assert_close(logits[own], alone_logits[0, -count:], rtol=0, atol=1e-5)
+        torch.testing.assert_close(features[own], alone_features[0, -count:], rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("layout", ["dspark", "dflash"])
@@ -53,7 +53,7 @@ def test_blocks_drafted_together_are_those_drafted_alone(layout: str) -> None:
     features = [torch.randn(len(text) - 1, 2 * TINY.width) for text in texts]
     starts, anchors = torch.tensor([len(f) for f in features]), torch.tensor([text[-1] for text in texts])
     cache = RaggedCache(TINY, 2, 3, 12)
-    write_context(drafter, cache, torch.cat(features), Rows.behind(torch.zeros_like(starts), starts))
+    write_context(drafter, cache, torch.cat(features), Rows.after(torch.zeros_like(starts), starts))
     together = block_hidden(drafter, model, cache, anchors, starts)
     for request, rows in enumerate(features):
         context = drafter.context_rows(rows[None], torch.arange(len(rows)))
@@ -62,52 +62,49 @@ def test_blocks_drafted_together_are_those_drafted_alone(layout: str) -> None:
         torch.testing.assert_close(together[request], alone[0], rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("ids", [None, (0, 1, 3)])
-def test_the_server_writes_by_the_targets_law(ids: tuple[int, ...] | None) -> None:
-    """The first two tokens of many equal requests, by whatever mixture of accepted, refused and bonus tokens."""
-    model, drafter = models(draft_vocabulary=ids)
-    server = Server(model, drafter, repeat([1, 2, 3]), 8_000, end=99, cap=100, slots=16)
+@pytest.mark.parametrize("draft_vocabulary", [None, (0, 1, 3)])
+def test_the_server_samples_from_the_target(draft_vocabulary: tuple[int, ...] | None) -> None:
+    """The first two tokens of many equal requests, through accepted drafts, residuals and bonus tokens alike."""
+    model, drafter = models(draft_vocabulary=draft_vocabulary)
+    server = Server(model, drafter, repeat([1, 2, 3]), 8_000, end=99, max_new_tokens=100, slots=16)
     server.serve(lambda confidences: (np.arange(len(confidences)) % 4).tolist(), tokens=1, rounds=2)
     first = model(torch.tensor([[1, 2, 3]]))[0][0, -1].softmax(-1)
     texts = torch.tensor([[1, 2, 3, token] for token in range(5)])
-    law = (first[:, None] * model(texts)[0][:, -1].softmax(-1)).flatten().double().numpy()  # (25,)
+    expected = (first[:, None] * model(texts)[0][:, -1].softmax(-1)).flatten().double().numpy()  # (25,)
     pairs = [5 * output[0] + output[1] for output in server.outputs]
     seen = np.bincount(pairs, minlength=25) / len(pairs)
-    assert np.abs(seen - law).max() < 6 * np.sqrt(0.25 / len(pairs))
-    assert np.all(np.abs(seen - law) < 6 * np.sqrt(law * (1 - law) / len(pairs)) + 1e-6)
+    assert np.all(np.abs(seen - expected) < 6 * np.sqrt(expected * (1 - expected) / len(pairs)) + 1e-6)
 
 
 def test_a_text_ends_at_its_end_token_or_its_cap_and_the_next_prompt_takes_its_place() -> None:
     model, drafter = models(scale=0.1)
-    prompts = cycle([[1, 2, 3], [4, 1]])
-    server = Server(model, drafter, prompts, 8, end=0, cap=6)
-    served = server.serve(lambda confidences: [3] * len(confidences), tokens=300)
-    assert served.tokens >= 300 and served.verified == 3 * 8 * served.rounds
-    for output in server.outputs:
-        assert 0 not in output[:-1] and len(output) <= 6
-    assert int(server.rows.max()) < 3 + 6 + 4
+    server = Server(model, drafter, cycle([[1, 2, 3], [4, 1]]), 8, end=0, max_new_tokens=6)
+    totals = server.serve(lambda confidences: [3] * len(confidences), tokens=300)
+    assert totals.tokens >= 300 and totals.verified == 3 * 8 * totals.rounds
+    assert all(0 not in output[:-1] and len(output) <= 6 for output in server.outputs)
+    assert int(server.starts.max()) < 3 + 6 + 4
 
 
-def test_plain_decoding_brings_one_token_a_request_and_round() -> None:
+def test_plain_decoding_emits_one_token_per_request_and_round() -> None:
     model, drafter = models()
-    served = Server(model, drafter, repeat([1, 2]), 5, end=99, cap=50).serve(None, tokens=20)
-    assert served.tokens == 5 * served.rounds == 20 and served.verified == 0
+    totals = Server(model, drafter, repeat([1, 2]), 5, end=99, max_new_tokens=50).serve(None, tokens=20)
+    assert totals.tokens == 5 * totals.rounds == 20 and totals.verified == 0
 
 
-def test_a_server_without_a_markov_head_is_refused() -> None:
+def test_the_server_needs_a_markov_head() -> None:
     model, drafter = models(head="none")
     with pytest.raises(ValueError, match="no Markov head"):
-        Server(model, drafter, repeat([1]), 1, end=0, cap=4)
+        Server(model, drafter, repeat([1]), 1, end=0, max_new_tokens=4)
 
 
-def test_a_new_request_leaves_the_others_alone_and_finds_what_it_would_find_alone() -> None:
+def test_a_new_request_leaves_the_others_alone() -> None:
     model, drafter = models()
-    server = Server(model, drafter, iter([[1, 2, 3, 4], [2, 0], [4, 3, 1]]), 2, end=99, cap=9, slots=32)
+    server = Server(model, drafter, iter([[1, 2, 3, 4], [2, 0], [4, 3, 1]]), 2, end=99, max_new_tokens=9, slots=32)
     before = server.cache.keys[:, 0].clone()
     server.admit(torch.tensor([False, True]))
-    alone = Server(model, drafter, iter([[4, 3, 1]]), 1, end=99, cap=9, slots=32)
-    assert server.rows.tolist() == [3, 2] and server.anchors.tolist() == [4, 1]
+    alone = Server(model, drafter, iter([[4, 3, 1]]), 1, end=99, max_new_tokens=9, slots=32)
+    assert server.starts.tolist() == [3, 2] and server.anchors.tolist() == [4, 1]
     assert torch.equal(server.cache.keys[:, 0], before)
-    for mine, theirs in zip(server.caches, alone.caches):
-        torch.testing.assert_close(mine.keys[:, 1, :, :2], theirs.keys[:, 0, :, :2])
-        torch.testing.assert_close(mine.values[:, 1, :, :2], theirs.values[:, 0, :, :2])
+    for cache, expected in ((server.cache, alone.cache), (server.draft_cache, alone.draft_cache)):
+        torch.testing.assert_close(cache.keys[:, 1, :, :2], expected.keys[:, 0, :, :2])
+        torch.testing.assert_close(cache.values[:, 1, :, :2], expected.values[:, 0, :, :2])

@@ -1,4 +1,4 @@
-"""Rows of token ids to train on: documents of the corpus end to end, or texts that the target wrote itself."""
+"""Training data: rows of corpus documents for the target, and rows that the target wrote for the drafters."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from dspark_mini.corpus import DOMAINS, END, WRITERS
 from dspark_mini.words import Tokenizer
 
 
-def corpus_rows(tokenizer: Tokenizer, seed: int, length: int, shares: Sequence[float]) -> Iterator[list[int]]:
-    """Yield rows of documents end to end, each row from the beginning of one. (length,)
+def corpus_rows(tokenizer: Tokenizer, seed: int, length: int, domain_weights: Sequence[float]) -> Iterator[list[int]]:
+    """Yield rows of concatenated documents; each row starts with a new document. (length,)
 
     Args:
-        tokenizer: of the model.
-        seed: of documents and their order.
-        length: tokens of a row; its last document is cut.
-        shares: how often each domain comes.
+        tokenizer: Tokenizer of the model.
+        seed: Seed of the documents and their order.
+        length: Tokens per row; the last document is cut.
+        domain_weights: Probability of each domain.
     """
     rng = np.random.default_rng(seed)
     while True:
         row: list[int] = []
         while len(row) < length:
-            prompt, body = WRITERS[DOMAINS[int(rng.choice(len(DOMAINS), p=shares))]](rng)
+            prompt, body = WRITERS[DOMAINS[int(rng.choice(len(DOMAINS), p=domain_weights))]](rng)
             row += tokenizer.encode([*prompt, *body, END])
         yield row[:length]
 
 
 @torch.inference_mode()
 def written_rows(target: Target, tokenizer: Tokenizer, rows: int, length: int, seed: int, batch: int = 500) -> Tensor:
-    """Let the target write rows at temperature 1, each from the tag of a domain. (rows, length)"""
+    """Let the target write rows at temperature 1; the first token of each is the tag of a domain. (rows, length)"""
     device = next(target.parameters()).device
     generator = torch.Generator(device=device).manual_seed(seed)
     tags = torch.tensor([tokenizer.encode([f"<{domain}>"])[0] for domain in DOMAINS], device=device)
