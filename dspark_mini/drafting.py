@@ -6,63 +6,40 @@ takes each position's own argmax; DSpark adds a transition bias that depends on 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from numpy.typing import ArrayLike
-
-from dspark_mini.inputs import bias_mapping, bias_row, check_best, logit_rows, token_id
+from dspark_mini.contracts import bias_rows, logits, takes, token
 
 
-def dflash_parallel_candidates(block_logits: ArrayLike) -> list[int]:
-    """Draft a block as DFlash does: every position takes its own best token.
-
-    No position sees what another one chose. Of equal logits the lowest token id wins.
+@takes(block_logits=logits("γ", "V"))
+def dflash_parallel_candidates(block_logits):
+    """Draft a block as DFlash does: every position takes its own best token, the lowest id of equal ones.
 
     Args:
-        block_logits: (γ, V) base logits, list or array; −inf marks a token that cannot be drafted.
+        block_logits: (γ, V) base logits; −inf marks a token that cannot be drafted.
 
     Returns:
-        γ token ids, plain ints.
-
-    Raises:
-        ValueError: an empty block or vocabulary, ragged rows, or a row with NaN, +inf or only −inf; the
-            message names block_logits and the row.
+        γ token ids.
 
     Example:
         [[.1, .8, .1], [.6, .2, .2], [.1, .2, .7]]  →  [1, 0, 2]
 
     Source: DFlash (arXiv 2602.06036): one forward predicts the whole block.
     """
-    logits = logit_rows("block_logits", block_logits)  # (γ, V)
     ### BEGIN SOLUTION
-    tokens = []
-    for k, row in enumerate(logits):  # (V,)
-        best = int(row.argmax())
-        check_best(row[best], block_logits=(k, row))
-        tokens.append(best)
-    return tokens
+    return block_logits.argmax(axis=1).tolist()
     ### END SOLUTION
 
 
-def dspark_markov_candidates(
-    block_logits: ArrayLike, anchor_token: int, markov_bias: Mapping[int, ArrayLike]
-) -> list[int]:
-    """Draft a block as DSpark does: correct each position by the token chosen just before it.
-
-    With previous = anchor_token, position k takes the argmax of U_k + B[previous], and that token is the
-    next previous. A token without a row in markov_bias adds nothing. Of equal sums the lowest id wins.
+@takes(block_logits=logits("γ", "V"), anchor_token=token(), markov_bias=bias_rows("V"))
+def dspark_markov_candidates(block_logits, anchor_token, markov_bias):
+    """Draft left to right: add the bias of the token just chosen, then take the argmax.
 
     Args:
-        block_logits: (γ, V) base logits U, list or array; −inf marks a token that cannot be drafted.
+        block_logits: (γ, V) base logits U; −inf marks a token that cannot be drafted.
         anchor_token: x_0, the last committed token; it may lie outside the block's vocabulary.
-        markov_bias: token → (V,) bias B[token]; only the rows that the chain meets are looked at.
+        markov_bias: markov_bias[token] is the bias B[token] (V,), zeros for a token without one.
 
     Returns:
-        γ token ids, plain ints.
-
-    Raises:
-        ValueError: block_logits as in task 2.1, or a bias row in use that has another length than V or
-            holds NaN, +inf or only −inf; the message names markov_bias and the token of that row.
+        γ token ids; of equal sums the lowest id wins.
 
     Example:
         U = [[.4, .6], [.7, .3], [.6, .4]], anchor 9, B = {9: [.4, 0], 0: [0, .6], 1: [.5, 0]}
@@ -70,17 +47,9 @@ def dspark_markov_candidates(
 
     Source: DSpark (arXiv 2607.05147): semi-autoregressive generation, the Markov head.
     """
-    logits = logit_rows("block_logits", block_logits)  # (γ, V)
-    previous = token_id("anchor_token", anchor_token)
-    biases = bias_mapping("markov_bias", markov_bias)
     ### BEGIN SOLUTION
-    tokens = []
-    for k, row in enumerate(logits):  # (V,)
-        bias = bias_row("markov_bias", previous, biases.get(previous), row.size)
-        corrected = row if bias is None else row + bias
-        best = int(corrected.argmax())
-        check_best(corrected[best], block_logits=(k, row), markov_bias=(previous, bias))
-        tokens.append(best)
-        previous = best
-    return tokens
+    tokens = [anchor_token]
+    for row in block_logits:  # (V,)
+        tokens.append(int((row + markov_bias[tokens[-1]]).argmax()))
+    return tokens[1:]
     ### END SOLUTION

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from dspark_mini.kinds import BiasRows
+
 TOLERANCE = 1e-9
 
 
@@ -91,6 +93,8 @@ def _name(value: Any) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"array({_text(value.astype(int).tolist() if value.dtype == bool else value.tolist())})"
+    if isinstance(value, BiasRows):
+        value = value.rows
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_text(k)}: {_text(v)}" for k, v in value.items()) + "}"
     if isinstance(value, (list, tuple)):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tempfile
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,9 +21,9 @@ from nbgrader.utils import parse_utc
 
 from grader.check.report import MISSING
 from grader.export.nbgrader_cells import KnownCell
-from grader.lessons.bundle import HIDDEN_REGION
 from grader.read.submissions import plain_text
 
+HIDDEN_REGION = re.compile(r"^ *### BEGIN HIDDEN TESTS\n.*?^ *### END HIDDEN TESTS\n", re.M | re.S)
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 CELL_TYPES = ("code", "markdown", "raw")
 READ_ONLY = 0o444  # as nbgrader leaves its autograded files

@@ -6,7 +6,6 @@ for (solved lessons, tests, mutants, the nbgrader course) is not taken along.
 
 from __future__ import annotations
 
-import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,6 @@ from dspark_mini.files import whole
 from grader.lessons.build import REGION
 from grader.lessons.paths import ROOT
 
-HIDDEN_REGION = re.compile(r"^ *### BEGIN HIDDEN TESTS\n.*?^ *### END HIDDEN TESTS\n", re.M | re.S)
 TAKEN = (
     "pyproject.toml",
     "LICENSE",
@@ -65,6 +63,6 @@ def bundle_files() -> Iterator[tuple[str, bytes]]:
 
 
 def without_secrets(source: str) -> str:
-    """Cut the solution regions and the hidden tests out of a Python source."""
+    """Cut the solution regions out of a Python source."""
     stub = r'\1raise NotImplementedError("This is what the lesson asks you to write.")' + "\n"
-    return HIDDEN_REGION.sub("", REGION.sub(stub, source))
+    return REGION.sub(stub, source)

@@ -2,67 +2,97 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from dspark_mini.contracts import Contract
 from grader.check.fresh_evidence import Forgetful, shown_afresh
 from grader.check.judges import (
-    Bad,
-    EitherForm,
     Evidence,
     Example,
     Judge,
     Law,
+    LawCase,
     NotStarted,
     PlainTypes,
-    Raises,
     Repeatable,
     SameSeed,
     Session,
     Stopped,
     Unchanged,
     Values,
+    whole_result,
 )
 from grader.check.report import ERROR, FAIL, MISSING, PARTIAL, PASS, TIMEOUT, PropertyResult, Report
-from grader.run.child.calling import Caller, LocalCaller
-
-VALUE_JUDGES = (Values, Law, SameSeed)  # what is computed; the others look at how a function behaves
+from grader.run.child.calling import Call, Caller, LocalCaller
 
 
 @dataclass(frozen=True)
 class Property:
-    """One thing that must hold, in words for the learner, with its weight in points and its judge."""
+    """One thing that must hold, in words for the learner, with its weight in points, a hint and its judge."""
 
     name: str
-    says: str
     weight: int
+    says: str
     hint: str
     judge: Judge
-    after_values: bool = False  # counts only where every value property holds
+    after_values: bool = False  # counts only where every other property holds
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no case to try, because the hidden ones were left out of a bundle."""
+        return bool(getattr(self.judge, "is_empty", False))
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """What a bundle leaves out of a task: an independent solution, and cases for some properties by name."""
+
+    oracle: Callable[..., Any]
+    cases: Mapping[str, Callable[[np.random.Generator], Any]]
 
 
 @dataclass(frozen=True)
 class Task:
-    """One graded function. The reference stands in dspark_mini, named here by module and function."""
+    """One graded function.
+
+    Attributes:
+        id: Such as "2.1".
+        lesson: Name of the lesson, such as "02_parallel_drafting".
+        reference: The function in dspark_mini, which carries the contract.
+        todo: What is left to do, for the line that raises in the stub.
+        hints: The idea, a line of attack, pseudo-code.
+        returns: What the result is made of, in words: "plain ints in a list".
+        core: The properties of this task; the manners, which all tasks share, follow them.
+        examples: More visible calls on which the manners are tried, for tasks whose properties have none.
+        hidden: Left out of a bundle.
+    """
 
     id: str
     lesson: str
-    module: str
-    function: str
+    reference: Callable[..., Any]
     todo: str
     hints: tuple[str, str, str]
-    properties: tuple[Property, ...] = field(repr=False)
+    returns: str
+    core: tuple[Property, ...] = field(repr=False)
+    examples: tuple[Example, ...] = field(default=(), repr=False)
+    hidden: Hidden | None = field(default=None, repr=False)
 
     @property
-    def reference(self) -> Callable[..., Any]:
-        """The reference implementation, imported when it is needed."""
-        function: Callable[..., Any] = getattr(importlib.import_module(self.module), self.function)
-        return function
+    def function(self) -> str:
+        """The function's name."""
+        return self.reference.__name__
+
+    @property
+    def contract(self) -> Contract:
+        """What the function takes; it holds for whatever is handed in, decorated or not."""
+        contract: Contract = self.reference.contract  # type: ignore[attr-defined]
+        return contract
 
     @property
     def reference_source(self) -> str:
@@ -70,63 +100,79 @@ class Task:
         source = inspect.getsource(self.reference)
         return source if "### BEGIN SOLUTION" in source else ""
 
-    @property
-    def live_properties(self) -> tuple[Property, ...]:
-        """The properties that have a case to try; where hidden tests are cut out, some have none left."""
-        return tuple(p for p in self.properties if not (isinstance(p.judge, Values) and p.judge.is_empty))
+    def with_hidden(self, hidden: Hidden | None) -> Task:
+        """Return the task with its hidden cases, each under the property that it belongs to."""
+        if hidden is None:
+            return self
+        if unknown := set(hidden.cases) - {p.name for p in self.core}:
+            raise ValueError(f"Task {self.id} has hidden cases for {sorted(unknown)}, but no such property.")
+        core = (
+            replace(p, judge=replace(p.judge, hidden=hidden.cases[p.name])) if p.name in hidden.cases else p  # type: ignore[type-var]
+            for p in self.core
+        )
+        return replace(self, core=tuple(core), hidden=hidden)
+
+    @cached_property
+    def properties(self) -> tuple[Property, ...]:
+        """All properties that have a case to try, the manners last."""
+        values = [p.judge for p in self.core if isinstance(p.judge, Values)]
+        examples = (*self.examples, *(example for judge in values for example in judge.examples))
+        return (*(p for p in self.core if not p.is_empty), *manners(self.returns, examples))
 
     @property
     def max_points(self) -> int:
         """Points of the task: the weights of its properties."""
-        return sum(p.weight for p in self.live_properties)
+        return sum(p.weight for p in self.properties)
+
+    def session(self, function: Callable[..., Any] | Caller, seed: int | None = None) -> Session:
+        """Begin a check of a function, in this process or behind a proxy."""
+        caller = function if hasattr(function, "outcomes") else LocalCaller(function)
+        oracle = self.hidden.oracle if self.hidden else None
+        return Session(caller, self.contract, oracle, np.random.default_rng(seed), shows_hidden=seed is None)
 
     def check(self, function: Callable[..., Any] | Caller, seed: int | None = None) -> Report:
         """Check a function, in this process or behind a proxy, and report on every property.
 
         Args:
-            function: the learner's function.
-            seed: of the hidden cases; without it they are new ones every time.
+            function: The learner's function.
+            seed: Of the hidden cases; without it they are new ones every time, and shown where they fail.
         """
-        caller = function if hasattr(function, "outcomes") else LocalCaller(function)
-        arguments = tuple(inspect.signature(self.reference).parameters)
-
-        def new_session() -> Session:
-            return Session(caller, self.reference, arguments, np.random.default_rng(seed))
-
-        session = new_session()
+        session = self.session(function, seed)
         try:
             results = tuple(self._results(session))
         except NotStarted:
-            if isinstance(caller, Forgetful):
-                caller.saw_hidden()
+            if isinstance(session.caller, Forgetful):
+                session.caller.saw_hidden()
             return self.failed(MISSING, f"TODO {self.id} is not started: {self.todo}")
         status = _status(results, session)
-        if isinstance(caller, Forgetful):
-            results = shown_afresh([p.judge for p in self.live_properties], results, caller, new_session)
+        if isinstance(caller := session.caller, Forgetful):
+            judges = [p.judge for p in self.properties]
+            results = shown_afresh(judges, results, caller, lambda: self.session(caller, seed))
         return Report(self.id, self.function, status, results, self.reference_source if status == PASS else "")
 
     def failed(self, status: str, why: str) -> Report:
         """Report a task that could not be checked at all, with the reason in every property."""
         evidence = (("got", why),)
-        results = tuple(PropertyResult(p.name, p.says, False, p.weight, p.hint, evidence) for p in self.live_properties)
+        results = tuple(PropertyResult(p.name, p.says, False, p.weight, p.hint, evidence) for p in self.properties)
         return Report(self.id, self.function, status, results)
 
     def _results(self, session: Session) -> Iterator[PropertyResult]:
-        values_hold = True
-        for p in self.live_properties:
-            reason = _reason_to_skip(p, session, values_hold)
-            evidence = (("got", f"not looked at, because {reason}"),) if reason else _evidence(p, session)
-            values_hold = values_hold and (evidence is None or not isinstance(p.judge, VALUE_JUDGES))
+        all_hold = True
+        for p in self.properties:
+            reason = _reason_to_skip(p, session, all_hold)
+            evidence = (("got", f"not looked at, because {reason}"),) if reason else evidence_against(p, session)
+            all_hold = all_hold and (evidence is None or p.after_values)
             yield PropertyResult(p.name, p.says, evidence is None, p.weight, p.hint, evidence or (), bool(reason))
 
 
-def _reason_to_skip(p: Property, session: Session, values_hold: bool) -> str:
+def _reason_to_skip(p: Property, session: Session, all_hold: bool) -> str:
     if session.stopped:
         return f"{session.stopped} before"
-    return "the values are not right yet" if p.after_values and not values_hold else ""
+    return "the values are not right yet" if p.after_values and not all_hold else ""
 
 
-def _evidence(p: Property, session: Session) -> Evidence | None:
+def evidence_against(p: Property, session: Session) -> Evidence | None:
+    """Try one property; None where it holds."""
     try:
         return p.judge(session)
     except Stopped:
@@ -143,71 +189,73 @@ def _status(results: tuple[PropertyResult, ...], session: Session) -> str:
     return FAIL if session.answered else ERROR
 
 
-def manners(
-    result: str,
-    examples: tuple[Example, ...],
-    bad: tuple[Bad, ...],
-    hidden_bad: tuple[Bad, ...] = (),
-    twins: tuple[Example, ...] = (),
-    bad_hint: str = "Keep the given checks at the top of the stub; they run before your lines.",
-) -> tuple[Property, ...]:
-    """Return the properties that every graded function shares, on the examples and bad inputs of one of them.
+# --- How checks are written -------------------------------------------------------------------------------------------
+
+
+def example(*args: Any, gives: Any, **kwargs: Any) -> Example:
+    """Write a visible case as it would be typed: example([[1, 2]], gives=[1])."""
+    return Example(Call(args, kwargs), gives)
+
+
+def values(
+    name: str, weight: int, says: str, hint: str, *examples: Example, part: Callable[[Any], Any] = whole_result
+) -> Property:
+    """A property of the values: of the result, or of one part of it, which expected results are cut to as well."""
+    return Property(name, weight, says, hint, Values(examples, part=part))
+
+
+def law(
+    name: str,
+    weight: int,
+    says: str,
+    hint: str,
+    *examples: LawCase,
+    outcome_of: Callable[[Any], Any],
+    samples: int = 2000,
+) -> Property:
+    """A property of the distribution of a random result."""
+    return Property(name, weight, says, hint, Law(outcome_of, examples, samples=samples))
+
+
+def same_seed(weight: int, *calls: Call) -> Property:
+    """The property that the generator is the only source of chance."""
+    says = "The same seed gives the same result: all chance comes from rng."
+    hint = "Draw with rng.random() or rng.choice(…); np.random and a generator of your own do not repeat."
+    return Property("same_seed_same_result", weight, says, hint, SameSeed(calls))
+
+
+def manners(returns: str, examples: tuple[Example, ...]) -> tuple[Property, ...]:
+    """The properties that every graded function shares; they count where its values are right.
 
     Args:
-        result: what the function returns, in words: "plain ints in a list".
-        examples: right calls; their forms as lists and as arrays must do the same.
-        bad: calls that must raise ValueError, shown to the learner.
-        hidden_bad: more of them, hidden.
-        twins: calls that differ from one another in one argument only, so that a memory of the others shows.
-        bad_hint: what helps a learner whose function lets bad input pass.
+        returns: What the result is made of, in words.
+        examples: Visible calls.
     """
     return (
         Property(
-            "lists_and_arrays",
-            "Lists and arrays are interchangeable as arguments.",
-            1,
-            "Turn the argument into an array with np.asarray before you use its methods or its shape.",
-            EitherForm(examples),
-        ),
-        Property(
             "plain_types",
-            f"The result is made of {result}.",
             1,
-            "Where numbers or a list are asked for, int(x), float(x) and .tolist() make NumPy's plain; where an array "
-            "is asked for, return a NumPy array of the right dtype.",
+            f"The result is made of {returns}.",
+            "int(x), float(x) and .tolist() turn NumPy's numbers into plain ones; where an array is asked for, return "
+            "one of the right dtype.",
             PlainTypes(examples),
+            after_values=True,
         ),
         Property(
             "no_memory",
-            "The result depends on the arguments only, not on earlier calls.",
             1,
+            "The result depends on the arguments only, not on earlier calls.",
             "Create every list and array inside the function; keep nothing in globals or default arguments.",
-            Repeatable((*examples, *twins)),
+            Repeatable(examples),
+            after_values=True,
         ),
         Property(
             "input_unchanged",
-            "The arguments are left as they were.",
             1,
+            "The arguments are left as they were.",
             "Make a new array (row + bias, row.copy()) and change that; `row += bias` and `row[x] = 0` write into the "
             "caller's.",
             Unchanged(examples),
-            after_values=True,
-        ),
-        Property(
-            "bad_input_raises",
-            "Bad input raises ValueError; nothing is guessed.",
-            2,
-            bad_hint,
-            Raises(bad, hidden_bad),
-            after_values=True,
-        ),
-        Property(
-            "error_names_offender",
-            "The error names the argument and the 0-based position of the first offender.",
-            1,
-            "Write the argument's name and the index of the first offender into the message; a bad bias row goes by "
-            "its token.",
-            Raises(bad, hidden_bad, sentences=True),
             after_values=True,
         ),
     )

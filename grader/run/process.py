@@ -37,6 +37,7 @@ MAX_PARTS = 50_000  # a cell says twice where it is, a .py file once a statement
 MAX_BATCH = 64 << 20  # bytes of all replies to one batch of calls; right answers take far less
 MAX_PIECE = 1 << 20  # characters
 CHILD_FILES = ("calling.py", "loader.py", "main.py", "wire.py", "__init__.py")
+LIBRARY_FILES = ("contracts.py", "kinds.py", "violations.py", "rules.py", "inputs.py")
 # What a lesson imports of the kit, as far as a child needs it: input checks, and a check that does nothing.
 INERT_GRADER = '"""Checks run outside of this process."""\n\n\ndef check(*arguments: object) -> None:\n    pass\n'
 COMMAND = (
@@ -81,7 +82,8 @@ def child_library() -> Iterator[Path]:
         (library / "dspark_mini" / "__init__.py").write_text("")
         for file in CHILD_FILES:
             shutil.copy(ROOT / "grader" / "run" / "child" / file, library / "grader" / "run" / "child")
-        shutil.copy(ROOT / "dspark_mini" / "inputs.py", library / "dspark_mini")
+        for file in LIBRARY_FILES:
+            shutil.copy(ROOT / "dspark_mini" / file, library / "dspark_mini")
         # Compiled once, for all children. They could be newer than a file by less than a clock tick, hence the hashes.
         compileall.compile_dir(library, quiet=1, invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
         yield library

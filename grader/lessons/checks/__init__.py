@@ -1,12 +1,19 @@
-"""The checks, one file a lesson: every graded task with its properties, visible examples and hidden cases."""
+"""The visible half of the checks, one file per lesson: every graded task with its properties and examples."""
 
 import importlib
 import pkgutil
 
 from grader.lessons.tasks import Task
 
+try:
+    from grader.lessons.hidden import HIDDEN
+except ModuleNotFoundError:  # a learner's bundle
+    HIDDEN = {}
+
 _LESSONS = sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name.startswith("lesson_"))
 
 TASKS: dict[str, Task] = {
-    task.id: task for name in _LESSONS for task in importlib.import_module(f"{__name__}.{name}").TASKS
+    task.id: task.with_hidden(HIDDEN.get(task.id))
+    for name in _LESSONS
+    for task in importlib.import_module(f"{__name__}.{name}").TASKS
 }

@@ -1,18 +1,33 @@
 """Variants that test the checks: wrong solutions that must be caught, right ones that must get full marks.
 
-Every wrong solution says what its author believed and which property has to catch it. Every right one is
-written in a style of its own. tests/grader/test_mutants.py proves both.
+A variant is a patch of the reference: ``(name, old, new, about)`` replaces `old` by `new` wherever it stands in the
+source; an empty `old` stands for the whole solution. Wrong ones are listed under the property that must catch them and
+say what their author believed; right ones say what is unusual about their style. Faults of manners (a wrong type, a
+memory, a changed argument) are the same for every task and are generated, in manners.py.
 """
 
 from __future__ import annotations
 
 import importlib
+import inspect
+import math
 import pkgutil
-from collections.abc import Callable
-from dataclasses import dataclass
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from grader.lessons.build import REGION
+from grader.lessons.checks import TASKS
+from grader.lessons.mutants.manners import bad_manners
+from grader.lessons.tasks import Task
+
 Function = Callable[..., Any]
+Patch = tuple[str, str, str, str]
+NAMES = {"math": math, "np": np}  # what a patch may use besides the names of the reference's module
 
 
 @dataclass(frozen=True)
@@ -20,36 +35,43 @@ class Variant:
     """One solution of one task; caught_by is empty for a right one."""
 
     task: str
-    function: Function
+    name: str
     about: str
     caught_by: str = ""
+    make: Callable[[], Function] = field(repr=False, default=lambda: print)
 
 
-VARIANTS: list[Variant] = []
+def patched(task: Task, patch: Patch) -> Function:
+    """Return the reference of a task with a patch applied to its source."""
+    name, old, new, _ = patch
+    source = inspect.getsource(task.reference)
+    body = textwrap.indent(textwrap.dedent(new).strip("\n") + "\n", "    ")
+    changed = REGION.sub(lambda _: body, source) if not old else source.replace(old, new)
+    if changed == source:
+        raise ValueError(f"Patch {name} of task {task.id} changes nothing: its old text is not in the reference.")
+    namespace = {**NAMES, **vars(sys.modules[task.reference.__module__])}
+    exec(compile(changed, f"{task.id} {name}", "exec"), namespace)
+    function: Function = namespace[task.function]
+    return function
 
 
-def wrong(task: str, caught_by: str, misconception: str) -> Callable[[Function], Function]:
-    """Register a wrong solution: the property that must fail, and the belief behind it, as a sentence."""
-
-    def register(function: Function) -> Function:
-        VARIANTS.append(Variant(task, function, misconception, caught_by))
-        return function
-
-    return register
-
-
-def right(task: str, style: str) -> Callable[[Function], Function]:
-    """Register a right solution and what is unusual about its style, as a sentence."""
-
-    def register(function: Function) -> Function:
-        VARIANTS.append(Variant(task, function, style))
-        return function
-
-    return register
+def all_variants() -> Iterator[Variant]:
+    """Yield the wrong and the right variants of every task."""
+    for module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
+        if not module.startswith("lesson_"):
+            continue
+        found = importlib.import_module(f"{__name__}.{module}")
+        for identity, by_property in found.WRONG.items():
+            for caught_by, patches in by_property.items():
+                for patch in patches:
+                    yield _variant(identity, patch, caught_by)
+        for identity, patches in found.RIGHT.items():
+            for patch in patches:
+                yield _variant(identity, patch)
+    for task in TASKS.values():
+        for name, caught_by, about, function in bad_manners(task):
+            yield Variant(task.id, name, about, caught_by, lambda function=function: function)  # type: ignore[misc]
 
 
-def all_variants() -> list[Variant]:
-    """Import every file of variants and return what they registered."""
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
-    return list(VARIANTS)
+def _variant(identity: str, patch: Patch, caught_by: str = "") -> Variant:
+    return Variant(identity, patch[0], patch[3], caught_by, lambda: patched(TASKS[identity], patch))

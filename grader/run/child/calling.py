@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dspark_mini.kinds import BiasRows
 from grader.run.child.wire import Seed as Seed
 from grader.run.child.wire import crossed
 
@@ -28,12 +29,6 @@ class Call:
 
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(default_factory=dict)
-
-    def as_lists(self) -> Call:
-        return Call(tuple(map(_listed, self.args)), {k: _listed(v) for k, v in self.kwargs.items()})
-
-    def as_arrays(self) -> Call:
-        return Call(tuple(map(_arrayed, self.args)), {k: _arrayed(v) for k, v in self.kwargs.items()})
 
 
 def call(*args: Any, **kwargs: Any) -> Call:
@@ -98,7 +93,7 @@ class LocalCaller:
 
     def outcome(self, call: Call) -> Outcome:
         """Make one call within CALL_SECONDS, where this thread can be interrupted."""
-        given = Call(*_copied((call.args, call.kwargs)))
+        given = Call(*copied((call.args, call.kwargs)))
         args, kwargs = [live(arg) for arg in given.args], {name: live(arg) for name, arg in given.kwargs.items()}
         try:
             with _quiet(), time_limit(CALL_SECONDS):
@@ -160,6 +155,8 @@ def unchanged(before: Any, after: Any) -> bool:
     if isinstance(before, (np.ndarray, np.generic)):
         same_kind = bool(before.dtype == after.dtype and before.shape == after.shape)
         return same_kind and bool(before.tobytes() == after.tobytes())
+    if isinstance(before, BiasRows):
+        return unchanged(copied(before).rows, after.rows)
     if isinstance(before, dict):
         return unchanged(list(before), list(after)) and unchanged(list(before.values()), list(after.values()))
     if isinstance(before, (list, tuple)):
@@ -201,30 +198,21 @@ def message_of(error: BaseException) -> str:
         return ""
 
 
-def _copied(value: Any) -> Any:
+def copied(value: Any) -> Any:
     """Copy plain data as the wire does: no two parts of it are the same object, whatever was written [row] * 3."""
     if isinstance(value, np.ndarray):
         return value.copy()
+    if isinstance(value, BiasRows):
+        return BiasRows(value.name, {token: _as_array(row) for token, row in value.rows.items()}, value.vocabulary)
     if isinstance(value, dict):
-        return {key: _copied(item) for key, item in value.items()}
+        return {key: copied(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(map(_copied, value))
+        return type(value)(map(copied, value))
     return value
 
 
-def _listed(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, dict):
-        return {key: _listed(item) for key, item in value.items()}
-    return [_listed(item) for item in value] if isinstance(value, list) else value
-
-
-def _arrayed(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _arrayed(item) for key, item in value.items()}
-    if isinstance(value, list) and value:
-        with contextlib.suppress(ValueError):  # ragged lists stay lists
-            array = np.array(value)
-            return array if array.dtype.kind in "fiu" else value
-    return value
+def _as_array(row: Any) -> Any:
+    """Copy a bias row as an array, so that a change of it in place shows; a bad row stays as it is."""
+    with contextlib.suppress(ValueError, TypeError):
+        return np.array(row, dtype=np.float64)
+    return row

@@ -14,6 +14,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from dspark_mini.kinds import BiasRows
+
 HEADER = struct.Struct("<II")  # bytes of JSON, bytes of arrays
 MAX_JSON, MAX_ARRAYS, MAX_DEPTH, MAX_ITEMS = 16 << 20, 64 << 20, 12, 1 << 20
 MAX_REPLY = 4 << 20, 16 << 20  # the same two sizes for what comes from a learner's code; right answers take far less
@@ -41,6 +43,10 @@ class Seed:
     """Stands in a call for a numpy.random.Generator, which is made from the seed just before the call."""
 
     value: int
+
+    def random(self) -> float:
+        """Let a contract take a seed for the generator that it stands for."""
+        raise TypeError("A seed is not a generator yet.")
 
 
 def crossed(value: Any) -> Any:
@@ -137,6 +143,8 @@ def _encode(value: Any, arrays: list[bytes], depth: int) -> Any:
         return {"o": value.type_name}
     if kind is Seed:
         return {"g": value.value}
+    if kind is BiasRows:
+        return {"b": [value.name, value.vocabulary, _encode(dict(value.rows), arrays, depth + 1)]}
     if kind is dict:
         keys = [_encode(key, arrays, 0) for key in value]
         if any(type(key) is dict and "n" not in key for key in keys):
@@ -175,6 +183,11 @@ class _Decoder:
             return items if tag == "l" else tuple(items)
         if tag == "d":
             return {self._key(k, depth): self.value(v, depth + 1) for k, v in content}
+        if tag == "b":
+            rows = self.value(content[2], depth + 1)
+            if type(rows) is not dict:
+                raise ValueError("bias rows are a dict")
+            return BiasRows(str(content[0]), rows, int(content[1]))
         if tag == "g":
             return Seed(int(content))
         if tag == "a":

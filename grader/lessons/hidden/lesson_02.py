@@ -1,0 +1,169 @@
+"""Lesson 02, parallel drafting: oracles and hidden cases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from grader.lessons.tasks import Hidden
+from grader.run.child.calling import Call, call
+
+INF = math.inf
+Rng = np.random.Generator
+Array = np.ndarray[Any, Any]
+
+
+# --- 2.1 dflash_parallel_candidates -----------------------------------------------------------------------------------
+
+
+def parallel(block_logits: Array) -> list[int]:
+    return [max(range(len(row)), key=lambda token: (row[token], -token)) for row in block_logits.tolist()]
+
+
+def random_blocks(rng: Rng, low: int = 1, high: int = 8, vocabulary: int = 12) -> Iterator[Array]:
+    """Blocks of every small shape, the signs mixed."""
+    for _ in range(20):
+        yield rng.normal(scale=3.0, size=(rng.integers(low, high + 1), rng.integers(2, vocabulary + 1)))
+
+
+def plain_blocks(rng: Rng) -> Iterator[Call]:
+    for block in random_blocks(rng):
+        yield call(block)
+    yield call([[3, 7, 5], [7, 3, -5]])
+    yield call([[1.0, 1.0 + 1e-12], [1e300, 1.1e300]])
+    yield call(rng.normal(size=(64, 2000)))
+
+
+def repeating_blocks(rng: Rng) -> Iterator[Call]:
+    """One token is the best of several rows, and one row's scale dwarfs the others'."""
+    for block in random_blocks(rng, low=3):
+        block[:, rng.integers(block.shape[1])] += 9.0
+        block[rng.integers(len(block))] *= 1000.0
+        yield call(block)
+
+
+def tied_blocks(rng: Rng) -> Iterator[Call]:
+    """Few levels, exact binary fractions: nearly every row has a tie for the best."""
+    for block in random_blocks(rng):
+        yield call(rng.integers(-2, 2, size=block.shape) / 4.0)
+    yield call(rng.integers(0, 3, size=(4, 400)) / 4.0)
+
+
+def masked_blocks(rng: Rng) -> Iterator[Call]:
+    """Most tokens are masked by −inf, and what is left is negative."""
+    for block in random_blocks(rng):
+        masked = np.where(rng.random(block.shape) < 0.6, -np.inf, -np.abs(block) - 1.0)
+        masked[np.arange(len(block)), rng.integers(block.shape[1], size=len(block))] = -50.0
+        yield call(masked)
+    yield call([[-INF, -1e12], [-1e200, -INF]])
+
+
+# --- 2.2 dspark_markov_candidates -------------------------------------------------------------------------------------
+
+
+def markov(block_logits: Array, anchor_token: int, markov_bias: Any) -> list[int]:
+    tokens: list[int] = []
+    previous = anchor_token
+    for row in block_logits.tolist():
+        bias = list(markov_bias[previous])
+        sums = [row[token] + bias[token] for token in range(len(row))]
+        previous = sums.index(max(sums))
+        tokens.append(previous)
+    return tokens
+
+
+def random_chain(rng: Rng, block: Array, scale: float = 4.0) -> Call:
+    """Give a bias row to most tokens; the anchor has one of its own, inside the vocabulary or outside."""
+    vocabulary = block.shape[1]
+    anchor = int(rng.integers(0, vocabulary + 3))
+    rows = {int(t): rng.normal(scale=scale, size=vocabulary) for t in range(vocabulary) if rng.random() < 0.8}
+    rows[anchor] = rng.normal(scale=scale, size=vocabulary)
+    return call(block, anchor, rows)
+
+
+def single_steps(rng: Rng) -> Iterator[Call]:
+    """One position, an anchor inside the vocabulary, every row there: nothing but the sum and the choice."""
+    for block in random_blocks(rng, high=1):
+        vocabulary = block.shape[1]
+        rows = {t: rng.normal(scale=4.0, size=vocabulary) for t in range(vocabulary)}
+        yield call(block, int(rng.integers(vocabulary)), rows)
+    yield call([[4, 3, 3]], 1, {1: [0.25, 1.75, 0.5]})
+    yield call([[1.0, 1.0]], 0, {0: [0.0, 1e-12]})
+    yield call([[2000.0, 1000.0]], 0, {0: [0.0, 1500.0]})
+
+
+def biases_that_decide(rng: Rng) -> Iterator[Call]:
+    """The bias is far larger than the base logits: the chain follows it from token to token."""
+    for block in random_blocks(rng, low=3, vocabulary=6):
+        yield random_chain(rng, block / 8.0, scale=20.0)
+    for block in random_blocks(rng):
+        yield random_chain(rng, block)
+
+
+def logits_that_decide(rng: Rng) -> Iterator[Call]:
+    """The base logits are far larger than the biases, which still must not be dropped where rows are close."""
+    for block in random_blocks(rng):
+        yield random_chain(rng, block * 4.0, scale=0.5)
+
+
+def anchors(rng: Rng) -> Iterator[Call]:
+    """One position only: everything hangs on the anchor, which may lie outside the vocabulary or be negative."""
+    for block in random_blocks(rng, high=1):
+        anchor = int(rng.choice([-1, 0, 1, block.shape[1], 1000]))
+        rows = {t: rng.normal(scale=9.0, size=block.shape[1]) for t in (-2, -1, 0, 1, 999, 1000)}
+        rows[anchor] = rng.normal(scale=9.0, size=block.shape[1])
+        yield call(block, anchor, rows)
+    yield call([[0.0, 1.0]], -1, {-1: [2.0, 0.0], 1: [0.0, 0.0]})
+    yield call([[0.0, 1.0]], -1, {-1: [0.0, 0.0], 1: [2.0, 0.0]})
+
+
+def missing_rows(rng: Rng) -> Iterator[Call]:
+    """Most tokens have no bias row."""
+    for block in random_blocks(rng, low=3):
+        vocabulary = block.shape[1]
+        rows = {int(t): rng.normal(scale=6.0, size=vocabulary) for t in rng.integers(0, vocabulary, size=2)}
+        yield call(block, vocabulary + 5, rows)
+    yield call([[0.5, 0.75], [0.25, 0.5]], 0, {})
+    yield call([[0.0, 1.0]], 9, {1: [5.0, 0.0]})
+
+
+def tied_or_masked_chains(rng: Rng) -> Iterator[Call]:
+    """Exact binary fractions with few levels, so that sums tie; then −inf in logits and biases, token 0 left over."""
+    for block in random_blocks(rng):
+        vocabulary = block.shape[1]
+        rows = {t: rng.integers(-2, 3, size=vocabulary) / 4.0 for t in range(vocabulary)}
+        yield call(rng.integers(-2, 2, size=block.shape) / 4.0, int(rng.integers(vocabulary)), rows)
+        logits = np.where(rng.random(block.shape) < 0.5, -np.inf, -np.abs(block) - 1.0)
+        logits[:, 0] = -30.0
+        masks = {t: np.where(rng.random(vocabulary) < 0.4, -np.inf, row) for t, row in rows.items()}
+        for row in masks.values():
+            row[0] = rng.normal()
+        yield call(logits, int(rng.integers(vocabulary)), masks)
+    yield call([[-INF, -1e12], [-1e200, -INF]], 0, {0: [0.5, 0.5], 1: [-0.5, 0.0]})
+
+
+HIDDEN = {
+    "2.1": Hidden(
+        parallel,
+        {
+            "argmax_of_each_row": plain_blocks,
+            "positions_are_independent": repeating_blocks,
+            "ties_go_to_lowest_id": tied_blocks,
+            "masked_and_negative_logits": masked_blocks,
+        },
+    ),
+    "2.2": Hidden(
+        markov,
+        {
+            "correct_then_choose": single_steps,
+            "follows_corrected_choice": biases_that_decide,
+            "base_logits_count": logits_that_decide,
+            "anchor_starts_chain": anchors,
+            "missing_row_adds_nothing": missing_rows,
+            "ties_and_masks": tied_or_masked_chains,
+        },
+    ),
+}
