@@ -198,7 +198,7 @@ def contract_imports(source: str) -> str:
 
 
 def short_docstring(source: str) -> str:
-    """Cut a docstring down to what a stub needs: the sentence, shapes, one example; the source is the lesson's to name."""
+    """Cut a docstring down to what a stub needs: the sentence, shapes and one example; the lesson names the source."""
     (function,) = ast.parse(source).body
     assert isinstance(function, ast.FunctionDef)
     text = ast.get_docstring(function)
