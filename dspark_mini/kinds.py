@@ -257,8 +257,9 @@ def whole(name: str, value: Any, low: int | None = None, high: int | None = None
     except TypeError:
         found = None
     if found is None or (low is not None and found < low) or (high is not None and found > high):
-        limits = f" of at least {low}" * (low is not None) + f" up to {high}" * (high is not None)
-        raise ValueError(f"{name} must be a whole number{limits}, not {value!r}.")
+        lower = "" if low is None else f" of at least {low}" if high is None else f" from {low}"
+        upper = "" if high is None else f" to {high}" if low is not None else f" of at most {high}"
+        raise ValueError(f"{name} must be a whole number{lower}{upper}, not {value!r}.")
     return found
 
 

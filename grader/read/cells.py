@@ -27,6 +27,7 @@ MAX_CELLS = 20_000
 MAX_CODE = MAX_PIECE  # characters of all cells that are not too long for themselves
 PICTURE_ROLES = ("picture", "show")  # run only where the learner has changed them
 GIVEN_ROLES = ("setup", "given")  # run as they were handed out
+FORMER_STUBS = "dspark_mini.inputs"  # imported by the setup of notebooks from before version 0.3, for their stubs
 DEFINITION = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\(|^(\w+)[ \t]*=[^=]", re.M)
 
 
@@ -156,7 +157,8 @@ def _run_of(cell: Cell, original: Original) -> Iterator[str]:
     """Yield the code to run for one cell: the learner's, the original, both or none."""
     if original.role in (*GIVEN_ROLES, "check"):
         # Cells that were merged go by the name of one of them; the learner's answer may stand in a locked one.
-        if any(t.function in cell.defined for t in TASKS.values() if t.id != original.task):
+        holds_answer = any(t.function in cell.defined for t in TASKS.values() if t.id != original.task)
+        if holds_answer or FORMER_STUBS in cell.source:
             yield cell.source
         if original.role in GIVEN_ROLES:
             yield original.source

@@ -1,0 +1,101 @@
+"""Contracts: what they convert, and that bad input to any graded function raises a sentence and changes nothing."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dspark_mini.contracts import (
+    bias_rows,
+    integer,
+    integers,
+    logits,
+    numbers,
+    probabilities,
+    takes,
+    temperature,
+    token,
+    tokens,
+)
+from grader.lessons.checks import TASKS
+from grader.lessons.tasks import Task
+from grader.run.child.calling import Call, copied, live
+
+
+def visible_call(task: Task) -> Call:
+    """A good call of a task: its longest visible example."""
+    judge: Any = next(p.judge for p in task.properties if p.name == "input_unchanged")
+    call = max((example.call for example in judge.examples), key=lambda call: len(repr(call)))
+    return Call(tuple(live(argument) for argument in copied(call.args)), call.kwargs)
+
+
+@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+def test_bad_input_gets_a_sentence_with_the_argument_and_is_left_alone(task: Task) -> None:
+    good = visible_call(task)
+    tried = 0
+    for name, arguments in task.contract.violations(*good.args, **good.kwargs):
+        before = {key: copy.deepcopy(value) for key, value in arguments.items() if key != "rng"}
+        with pytest.raises(ValueError, match=rf"(?s)^{name}\b.*\.$"):
+            task.reference(**arguments)
+        assert repr(before) == repr({key: value for key, value in arguments.items() if key != "rng"})
+        tried += 1
+    assert tried >= len(good.args)
+
+
+@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+def test_the_contract_keeps_name_signature_and_docstring(task: Task) -> None:
+    assert task.reference.__doc__ and task.reference.__wrapped__.__name__ == task.function  # type: ignore[attr-defined]
+    assert set(task.contract.kinds) == set(task.contract.signature.parameters)
+
+
+def test_sizes_bind_across_arguments() -> None:
+    @takes(rows=logits("γ+1", "V"), drafts=tokens("γ", below="V"), state=numbers("r"), weights=numbers("2r+d", "3r"))
+    def f(drafts: Any, rows: Any, state: Any, weights: Any) -> Any:
+        return drafts, rows.shape
+
+    with pytest.raises(ValueError, match=r"drafts has 2 entries, but axis 0 must be γ = 1\."):
+        f([0, 1], [[0.0, 1.0]] * 2, [0.0], [[0.0] * 3] * 3)
+    with pytest.raises(ValueError, match=r"drafts\[0\] must be a whole number from 0 to 1, not 2\."):
+        f([2], [[0.0, 1.0]] * 2, [0.0], [[0.0] * 3] * 3)
+    assert f([], [[0.0, 1.0]], [0.0], [[0.0] * 3] * 3) == ([], (1, 2))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("vocabulary", [3, 391, 151_936])
+def test_a_softmax_passes_in_the_precision_it_was_computed_in(dtype: str, vocabulary: int) -> None:
+    torch = pytest.importorskip("torch", reason="bfloat16 rows come from torch, which is an extra")
+    rows = torch.softmax(torch.randn(4, vocabulary, generator=torch.manual_seed(0)).to(getattr(torch, dtype)) * 3, -1)
+
+    @takes(p=probabilities("γ", "V"))
+    def f(p: Any) -> Any:
+        return p
+
+    exact = f(rows)
+    assert exact.dtype == np.float64 and np.abs(exact.sum(axis=1) - 1.0).max() < 1e-9
+    with pytest.raises(ValueError, match=r"p\[1\] must sum to 1"):
+        f([[0.5, 0.5], [0.5, 0.500002]])
+
+
+def test_low_temperatures_are_greedy_and_iterators_are_read_once() -> None:
+    @takes(heat=temperature(), stops=integers("n", empty=True), least=integer(low=1), most=integer(low="least"))
+    def f(heat: Any, stops: Any, least: Any = 1, most: Any = 8) -> Any:
+        return heat, stops, stops
+
+    assert f(9e-6, iter([3, 4])) == (0.0, [3, 4], [3, 4])
+    with pytest.raises(ValueError, match="most must be a whole number of at least 9, not 8"):
+        f(1.0, [], 9)
+
+
+def test_bias_rows_are_zero_where_there_is_none_and_checked_when_read() -> None:
+    @takes(rows=logits("γ", "V"), anchor=token(), bias=bias_rows("V"))
+    def f(rows: Any, anchor: Any, bias: Any) -> Any:
+        return bias[anchor] + bias.get(7)
+
+    assert f([[0.0, 1.0]], 9, {9: [1, 2]}).tolist() == [1.0, 2.0]
+    assert f([[0.0, 1.0]], 1, {9: [np.nan]}).tolist() == [0.0, 0.0]
+    for bad in ([1.0], [1.0, np.inf], [-np.inf, -np.inf], "text"):
+        with pytest.raises(ValueError, match=r"bias\[9\]"):
+            f([[0.0, 1.0]], 9, {9: bad})
