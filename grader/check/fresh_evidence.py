@@ -33,13 +33,13 @@ class Forgetful(Caller, Protocol):
 def shown_afresh(
     judges: Iterable[Judge], results: tuple[PropertyResult, ...], caller: Forgetful, new_session: Callable[[], Session]
 ) -> tuple[PropertyResult, ...]:
-    """Take what is shown of visible cases, which every judge tries first, from a fresh process. No points change.
+    """Take what is shown of visible cases from a process that has seen no hidden ones; no points change.
 
     Args:
-        judges: the judge of each result.
-        results: what a check found out.
-        caller: the function that was checked.
-        new_session: makes another check of it.
+        judges: The judge of each result.
+        results: What a check found out.
+        caller: The function that was checked.
+        new_session: Begins another check of it, of the visible cases only.
     """
     if any(not result.shows_input and not result.skipped for result in results):
         caller.saw_hidden()

@@ -49,6 +49,7 @@ class Session:
     oracle: Callable[..., Any] | None
     rng: np.random.Generator
     shows_hidden: bool = False  # a learner's own notebook, not grading
+    visible_only: bool = False  # no hidden case is tried
     answered: bool = False  # some call returned a value
     timed_out: bool = False
     stopped: str = ""  # why nothing more is asked of the function
@@ -129,7 +130,7 @@ class Values:
 
     def __call__(self, session: Session) -> Evidence | None:
         """Try all cases in one batch."""
-        hidden = list(self.hidden(session.rng)) if self.hidden else []
+        hidden = list(self.hidden(session.rng)) if self.hidden and not session.visible_only else []
         outcomes = session.outcomes([*(example.call for example in self.examples), *hidden])
         for example, outcome in zip(self.examples, outcomes):
             if not self._is_right(outcome, example.expected):
@@ -180,7 +181,7 @@ class Law:
         for case in self.examples:
             if evidence := self._deviation(session, case):
                 return session.evidence(case.call, *evidence)
-        for case in self.hidden(session.rng) if self.hidden else ():
+        for case in self.hidden(session.rng) if self.hidden and not session.visible_only else ():
             if evidence := self._deviation(session, case):
                 return session.hidden_evidence(case.call, *evidence)
         return None

@@ -6,7 +6,7 @@ import html
 import os
 from collections.abc import Callable, Iterator
 
-from grader.check.findings import STATUS_WORDS, as_number, headline, to_mend
+from grader.check.text import STATUS_WORDS, as_number, title, to_mend
 from grader.export.rosters import ExportError, Result
 
 SUMMARY_BYTES = 900_000  # GitHub refuses a summary of more than a MiB
@@ -56,7 +56,7 @@ def _annotations(result: Result) -> Iterator[str]:
     for task in result["tasks"]:
         if task["status"] != "pass":
             level = "notice" if task["status"] == "missing" else "error"
-            yield f"::{level} {where}title={_property(headline(task))}::{_data(chr(10).join(to_mend(task)))}"
+            yield f"::{level} {where}title={_property(title(task))}::{_data(chr(10).join(to_mend(task)))}"
 
 
 def _data(text: str) -> str:

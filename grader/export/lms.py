@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from grader.check.findings import headline, points_of, to_mend
+from grader.check.text import points_of, title, to_mend
 from grader.export.rosters import (
     ExportError,
     Result,
@@ -237,7 +237,7 @@ def _feedback(result: Result) -> str:
         return " ".join(text.split()).translate(entities)
 
     items = "".join(
-        f"<li>{'<br>'.join(safe(line) for line in (headline(task), *to_mend(task)))}</li>"
+        f"<li>{'<br>'.join(safe(line) for line in (title(task), *to_mend(task)))}</li>"
         for task in result["tasks"]
         if task["status"] != "pass"
     )

@@ -10,7 +10,6 @@ import contextlib
 import os
 import re
 import tempfile
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ import nbformat
 from nbformat.v4 import new_notebook, new_output
 from nbgrader.utils import parse_utc
 
-from grader.check.report import MISSING
+from grader.check.text import all_of_task
 from grader.export.nbgrader_cells import KnownCell
 from grader.read.submissions import plain_text
 
@@ -96,31 +95,12 @@ def mark(notebook: Any, result: Mapping[str, Any]) -> None:
             cell.source = HIDDEN_REGION.sub("", cell.source + "\n")[:-1]
         if about.get("grade") and not about.get("solution"):
             task = tasks.get(about["grade_id"])
-            text = report_text(task) if task else str(result.get("reason") or NO_TASK)
+            text = all_of_task(task, REPORT_WIDTH) if task else str(result.get("reason") or NO_TASK)
             points = _points(task, about["points"]) if task else 0.0
             cell.outputs = [
                 new_output("stream", name="stdout", text=text + "\n"),
                 new_output("execute_result", data={"text/plain": repr(points)}, execution_count=None),
             ]
-
-
-def report_text(task: Mapping[str, Any]) -> str:
-    """Say in plain text what a task got, and for each property that does not hold why and what to try."""
-    if task["status"] == MISSING:
-        return f"TODO {task['task']} is not started: {task['function']} is missing, or still the stub."
-    lines = [f"TODO {task['task']}, {task['function']}: {task['points']} of {task['max_points']} points."]
-    held = [item["name"] for item in task["properties"] if item["passed"]]
-    if held:
-        lines.append(_indented(f"holds: {', '.join(held)}", 2))
-    for item in task["properties"]:
-        if not item["passed"]:
-            lines += [f"  fails: {item['name']}", _indented(item["message"], 4), _indented(f"Hint: {item['hint']}", 4)]
-    return "\n".join(lines)
-
-
-def _indented(text: str, columns: int) -> str:
-    """Fold a text into lines, whatever lines a student's own message has."""
-    return textwrap.fill(text, REPORT_WIDTH, initial_indent=" " * columns, subsequent_indent=" " * columns)
 
 
 def timestamp_beside(notebook: Path) -> str | None:

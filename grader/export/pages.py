@@ -18,7 +18,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from grader.check.findings import STATUS_WORDS, as_number, first_open, message_parts, reason_not_run, was_skipped
+from grader.check.text import STATUS_WORDS, as_number, evidence, failures
 from grader.export.rosters import ExportError, Result, write_whole
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -129,25 +129,14 @@ def _printable(value: Any) -> Any:
 
 def _task(task: dict[str, Any]) -> dict[str, Any]:
     """A task as its section shows it: properties that fail, with their evidence, are not looked at, or hold."""
-    reason = reason_not_run(task)
-    failed = [p for p in task["properties"] if not p["passed"] and not was_skipped(p)]
-    first = first_open(task)
-    failed.sort(key=lambda p: p is not first)  # stable: the first one to mend, then the others in their order
-    open_mark = "skipped" if reason else "failed"
+    open_mark = "skipped" if task["reason"] else "failed"
     return task | {
         "share": _share(task["points"], task["max_points"]),
         "held": [p["name"] for p in task["properties"] if p["passed"]],
-        "skipped": [p["name"] for p in task["properties"] if was_skipped(p)],
-        "failed": [_failed(p) for p in failed],
-        "reason": reason,
-        "marks": ["held" if p["passed"] else "skipped" if was_skipped(p) else open_mark for p in task["properties"]],
+        "skipped": [p["name"] for p in task["properties"] if p["skipped"]],
+        "failed": [{**found, "evidence": evidence(found)} for found in failures(task)],
+        "marks": ["held" if p["passed"] else "skipped" if p["skipped"] else open_mark for p in task["properties"]],
     }
-
-
-def _failed(found: dict[str, Any]) -> dict[str, Any]:
-    says, evidence = message_parts(found["message"])
-    lines = [(label, text.removesuffix(".")) for label, text in evidence] or [("found by", "a hidden case")]
-    return {"name": found["name"], "says": says, "evidence": lines, "hint": found["hint"]}
 
 
 def _lesson(pairs: list[tuple[Result, str]]) -> dict[str, Any]:
@@ -186,12 +175,12 @@ def _most_failed(results: list[Result]) -> list[dict[str, Any]]:
     tried: Counter[tuple[str, str]] = Counter()
     says: dict[tuple[str, str], str] = {}
     for task in (task for result in results for task in result["tasks"] if task["status"] in ANSWERED):
-        for found in (p for p in task["properties"] if not was_skipped(p)):
+        for found in (p for p in task["properties"] if not p["skipped"]):
             key = (task["task"], found["name"])
             tried[key] += 1
             if not found["passed"]:
                 failed[key] += 1
-                says[key] = message_parts(found["message"])[0]
+                says[key] = found["says"]
     order = sorted(failed, key=lambda key: (-failed[key], tried[key]))[:MOST_FAILED]
     return [
         {"task": key[0], "name": key[1], "says": says[key], "failed": failed[key], "tried": tried[key]} for key in order

@@ -13,8 +13,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from dspark_mini.files import whole
-from grader.check.findings import as_number
 from grader.check.report import overall
+from grader.check.text import as_number
 from grader.lessons.checks import TASKS
 
 Result = dict[str, Any]  # one object of the list that `dspark-mini grade --json` writes

@@ -147,27 +147,30 @@ class Task:
         status = _status(results, session)
         if isinstance(caller := session.caller, Forgetful):
             judges = [p.judge for p in self.properties]
-            results = shown_afresh(judges, results, caller, lambda: self.session(caller, seed))
-        return Report(self.id, self.function, status, results, self.reference_source if status == PASS else "")
+            results = shown_afresh(
+                judges, results, caller, lambda: replace(self.session(caller, seed), visible_only=True)
+            )
+        reference = self.reference_source if status == PASS else ""
+        return Report(self.id, self.function, status, results, reference=reference)
 
     def failed(self, status: str, why: str) -> Report:
         """Report a task that could not be checked at all, with the reason in every property."""
         evidence = (("got", why),)
         results = tuple(PropertyResult(p.name, p.says, False, p.weight, p.hint, evidence) for p in self.properties)
-        return Report(self.id, self.function, status, results)
+        return Report(self.id, self.function, status, results, reason=why)
 
     def _results(self, session: Session) -> Iterator[PropertyResult]:
         all_hold = True
         for p in self.properties:
             reason = _reason_to_skip(p, session, all_hold)
-            evidence = (("got", f"not looked at, because {reason}"),) if reason else evidence_against(p, session)
+            evidence = () if reason else evidence_against(p, session)
             all_hold = all_hold and (evidence is None or p.after_values)
-            yield PropertyResult(p.name, p.says, evidence is None, p.weight, p.hint, evidence or (), bool(reason))
+            yield PropertyResult(p.name, p.says, evidence is None, p.weight, p.hint, evidence or (), reason)
 
 
 def _reason_to_skip(p: Property, session: Session, all_hold: bool) -> str:
     if session.stopped:
-        return f"{session.stopped} before"
+        return f"{session.stopped} before it"
     return "the values are not right yet" if p.after_values and not all_hold else ""
 
 

@@ -1,0 +1,135 @@
+"""Reports as text: the one place where results become sentences. A task here is an object of `grade --json`."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+Task = Mapping[str, Any]
+Property = Mapping[str, Any]
+
+STATUS_WORDS = {
+    "pass": "passes",
+    "partial": "in part",
+    "fail": "fails",
+    "error": "error",
+    "timeout": "too slow",
+    "missing": "not started",
+    "unreadable": "unreadable",
+}
+HIDDEN_CASE = ("found by", "a hidden case")
+
+
+def as_number(value: float) -> str:
+    """Write points without a needless fraction."""
+    return str(int(value)) if value == int(value) else str(round(value, 2))
+
+
+def points_of(score: float, most: float) -> str:
+    """Write points as a sentence."""
+    return f"{as_number(score)} of {as_number(most)} points."
+
+
+def evidence(found: Property) -> list[tuple[str, str]]:
+    """The lines that show why a property does not hold."""
+    if found["skipped"]:
+        return [("not looked at", found["skipped"])]
+    return [(label, line) for label, line in found["evidence"]] or [HIDDEN_CASE]
+
+
+def message(found: Property) -> str:
+    """Write a property that does not hold as sentences, with its evidence."""
+    lines = (f"{label.capitalize()}: {line.rstrip('.')}." for label, line in evidence(found))
+    return " ".join([found["says"], *lines])
+
+
+def failures(task: Task) -> list[Property]:
+    """The properties that do not hold, the one to look at first in front: one that shows a case teaches more."""
+    failed = [found for found in task["properties"] if not found["passed"] and not found["skipped"]]
+    shown = next((found for found in failed if any(label == "input" for label, _ in found["evidence"])), None)
+    return failed if shown is None else [shown, *(found for found in failed if found is not shown)]
+
+
+def title(task: Task) -> str:
+    """One line for a list of tasks: its name and its points."""
+    return f"TODO {task['task']} {task['function']}: {points_of(task['points'], task['max_points'])}"
+
+
+def headline(task: Task) -> str:
+    """One line for a report: whether the task passes, with how many properties and points."""
+    if task["status"] == "missing":
+        return f"TODO {task['task']} is not started."
+    held = sum(found["passed"] for found in task["properties"])
+    verb = "passes" if task["status"] == "pass" else "does not pass yet"
+    return (
+        f"TODO {task['task']} {verb}: {held} of {len(task['properties'])} properties, "
+        f"{points_of(task['points'], task['max_points'])}"
+    )
+
+
+def rows(task: Task) -> list[tuple[str, str]]:
+    """The lines below the headline: what to mend first, its evidence and hint, the other properties by name."""
+    if task["status"] in ("pass", "missing"):
+        return []
+    if task["reason"]:
+        return [("got", task["reason"])]
+    first, *others = failures(task)
+    lines = [("property", f"{first['name']}: {first['says']}"), *evidence(first), ("hint", first["hint"])]
+    return [*lines, *([("also open", ", ".join(other["name"] for other in others))] if others else [])]
+
+
+def of_task(task: Task) -> str:
+    """Write the report that a learner reads."""
+    return "\n".join([headline(task), *(f"  {label:<9} {line}" for label, line in rows(task))])
+
+
+def html_of_task(task: Task, reference: str = "") -> str:
+    """Write the same report for a notebook, in the page's own colours, light or dark.
+
+    Args:
+        task: The task.
+        reference: Source of the reference, to unfold below a task that passes.
+    """
+    passed, left = task["status"] == "pass", "text-align:left;vertical-align:top"
+    cells = "".join(
+        f"<tr><th style='{left};opacity:.7;font-weight:normal'>{html.escape(label)}</th>"
+        f"<td style='{left};white-space:pre-wrap'>{html.escape(line)}</td></tr>"
+        for label, line in rows(task)
+    )
+    folded = f"<pre>{html.escape(reference)}</pre></details>" if reference else ""
+    folded = folded and f"<details><summary>The reference, to compare with yours</summary>{folded}"
+    return (
+        f"<div style='border-left:4px solid {'#2e8b57' if passed else '#d9534f'};padding:.2em .8em'>"
+        f"<b>{'✓' if passed else '✗'} {html.escape(headline(task))}</b><table style='margin:0'>{cells}</table>{folded}"
+        "</div>"
+    )
+
+
+def to_mend(task: Task) -> list[str]:
+    """Say in a few lines what to mend in a task that does not pass."""
+    if task["status"] == "pass":
+        return []
+    if task["reason"]:
+        return [task["reason"]]
+    first, *others = failures(task)
+    lines = [f"{first['name']}: {first['message']}", f"Hint: {first['hint']}"]
+    return [*lines, *([f"Also open: {', '.join(other['name'] for other in others)}."] if others else [])]
+
+
+def all_of_task(task: Task, width: int) -> str:
+    """Write what a task got and, for each property that does not hold, why and what to try, folded to a width."""
+    if task["status"] == "missing":
+        return f"TODO {task['task']} is not started: {task['function']} is missing, or still the stub."
+
+    def folded(line: str, columns: int) -> str:
+        return textwrap.fill(line, width, initial_indent=" " * columns, subsequent_indent=" " * columns)
+
+    lines = [f"TODO {task['task']}, {task['function']}: {points_of(task['points'], task['max_points'])}"]
+    if held := [found["name"] for found in task["properties"] if found["passed"]]:
+        lines.append(folded(f"holds: {', '.join(held)}", 2))
+    for found in task["properties"]:
+        if not found["passed"]:
+            lines += [f"  fails: {found['name']}", folded(found["message"], 4), folded(f"Hint: {found['hint']}", 4)]
+    return "\n".join(lines)
