@@ -1,4 +1,4 @@
-"""Where the small language model runs: on one thread, in NumPy or in torch, and what that machine is."""
+"""Where the small language model runs: NumPy or torch, on one thread, and a description of the machine."""
 
 from __future__ import annotations
 
@@ -13,27 +13,28 @@ from typing import Any
 import numpy as np
 
 from dspark_mini.appendix.devices import require_torch
-from dspark_mini.lm import load
+from dspark_mini.lm import SmallLM, load
 from dspark_mini.weights import SHIPPED
 from dspark_mini.workspace import UserError
 
 BACKENDS, DEVICES = ("numpy", "torch"), ("cpu", "cuda", "mps")
-THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 def on_one_thread() -> bool:
-    """Tell whether this process was started with one thread for matrix products."""
-    return all(os.environ.get(name) == "1" for name in THREADS)
+    """Tell whether this process was started with a single thread for matrix products."""
+    return all(os.environ.get(name) == "1" for name in THREAD_VARIABLES)
 
 
 def restart_on_one_thread() -> None:
-    """Start this process again with one thread, unless it has been: NumPy reads these variables only as it is loaded.
+    """Restart this process with a single thread for matrix products, unless it already has one.
 
-    A product this small gains nothing from a second thread, and may wait for it very long on a busy machine.
+    Products this small gain nothing from a second thread and may wait long for it on a busy machine. NumPy reads the
+    variables only when it is imported, hence the restart.
     """
     if on_one_thread():
         return
-    environment = os.environ | dict.fromkeys(THREADS, "1")
+    environment = os.environ | dict.fromkeys(THREAD_VARIABLES, "1")
     command = [sys.executable, *sys.orig_argv[1:]]
     if os.name == "posix":
         sys.stdout.flush()
@@ -41,27 +42,24 @@ def restart_on_one_thread() -> None:
     sys.exit(subprocess.run(command, env=environment).returncode)
 
 
-def load_model(backend: str, device: str, drafters: Sequence[str], compiled: bool = False) -> Any:
-    """Load the small language model where it is to run.
+def load_model(backend: str, device: str, drafters: Sequence[str], compiled: bool = False) -> SmallLM:
+    """Load the small language model on a backend and device.
 
     Args:
         backend: numpy or torch.
         device: cpu; with torch also cuda or mps.
-        drafters: which drafters will be asked for.
-        compiled: whether torch makes a graph of the target's forward.
-
-    Returns:
-        A SmallLM, or what has the same attributes.
+        drafters: Names of the drafters to load.
+        compiled: Compile the target's forward; torch only.
 
     Raises:
-        UserError: no such backend or device here, no torch, or weights that are missing or do not fit.
+        UserError: The backend or device is unknown or unavailable, or the weights cannot be loaded.
     """
     for name, value, known in (("backend", backend, BACKENDS), ("device", device, DEVICES)):
         if value not in known:
             raise UserError(f"{name} is {value!r}; it must be one of {', '.join(known)}.")
     if backend == "numpy" and device != "cpu":
-        raise UserError(f"The NumPy backend runs on the CPU only; `--backend torch --device {device}` runs elsewhere.")
-    with plain_words(device):
+        raise UserError(f"The NumPy backend runs on the CPU only; use `--backend torch --device {device}`.")
+    with model_errors(device):
         if backend == "numpy":
             return load(drafters=drafters)
         require_torch(device)
@@ -71,8 +69,8 @@ def load_model(backend: str, device: str, drafters: Sequence[str], compiled: boo
 
 
 @contextmanager
-def plain_words(device: str) -> Iterator[None]:
-    """Turn what a model or its memory may refuse into a sentence for the user."""
+def model_errors(device: str) -> Iterator[None]:
+    """Turn a model's ValueErrors, and running out of memory, into UserErrors."""
     try:
         yield
     except ValueError as error:
@@ -84,13 +82,13 @@ def plain_words(device: str) -> Iterator[None]:
 
 
 def _out_of_memory(error: BaseException) -> bool:
-    """Tell torch's refusals of memory from its other errors; some have a class of their own, others only a text."""
+    """Recognise an out-of-memory error; on some devices torch tells it only in the message."""
     text = f"{type(error).__name__} {error}".lower()
     return any(words in text for words in ("memoryerror", "outofmemory", "out of memory", "can't allocate memory"))
 
 
 def hardware(backend: str, device: str, model: Any) -> dict[str, Any]:
-    """Describe what the figures were measured on, in plain data; None is what is not known."""
+    """Describe the machine that figures were measured on, as JSON data; None means unknown."""
     return {
         "cpu": _cpu_name(),
         "cores": os.cpu_count(),
@@ -99,12 +97,12 @@ def hardware(backend: str, device: str, model: Any) -> dict[str, Any]:
         "numpy": np.__version__,
         "backend": backend,
         "device": device,
-        "accelerator": getattr(model, "accelerator", None),  # a GPU's name, where the model says one
+        "accelerator": getattr(model, "accelerator", None),
     }
 
 
 def _cpu_name() -> str:
-    """Return the name of the CPU, which Linux has in a file and others in the platform."""
+    """Return the name of the CPU: from /proc/cpuinfo on Linux, from `platform` elsewhere."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as lines:
             names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

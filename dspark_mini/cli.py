@@ -129,13 +129,13 @@ def race(
     picture_file: Annotated[Path | None, typer.Option("--picture", help="Draw them: a .png or .svg file.")] = None,
 ) -> None:
     """Race plain decoding against the drafters on the small language model."""
-    from dspark_mini.backends import plain_words, restart_on_one_thread
+    from dspark_mini.backends import model_errors, restart_on_one_thread
 
     restart_on_one_thread()
     from dspark_mini.race import RACERS, Rules
     from dspark_mini.race_view import Wishes, hold_race
 
-    with plain_words(device):
+    with model_errors(device):
         rules = Rules(tuple(method or RACERS), temperature, tokens, seed)
         domains = tuple(domain or DOMAINS)
         wishes = Wishes(rules, domains, prompts, prompt, backend, device, compiled, json_file, picture_file)

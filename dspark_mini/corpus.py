@@ -1,8 +1,8 @@
-"""A seeded corpus of three domains, small enough for a model of a million weights: sums, functions, and small talk.
+"""A synthetic corpus for a model of a million weights, in three domains: sums, functions and small talk.
 
-Each document is a prompt and what may follow it. Sums are written out digit by digit, so that most words are forced;
-functions copy the names of their header; small talk has many ways to say the same, and nouns that hang on a verb two
-words back ("pack the suitcase"), which no drafter can know that sees only the word in front.
+A document is a prompt and its continuation. Sums are worked out digit by digit, so most words are determined; functions
+repeat the names in their header; small talk says the same thing in many ways, and its nouns depend on a verb two words
+back ("pack the suitcase"), so the previous word alone does not predict them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 Words = list[str]
-Document = tuple[Words, Words]  # the prompt and what follows, without the word that ends it
+Document = tuple[Words, Words]  # prompt and continuation, without the final END
 
 DOMAINS = ("math", "code", "chat")
 END = "<end>"
@@ -31,7 +31,33 @@ FUNCTIONS = {
     "scale": ["scale_all", "times_each", "stretch"],
     "loop": ["count_down", "run_until", "shrink"],
 }
-TOPICS: dict[str, list[tuple[str, str, str]]] = {  # a verb, the noun that goes with it, and what the noun is
+BODIES = {  # each leading ">" is one more level of indentation
+    "accumulate": ["{result} = 0", "for {one} in {many} :", ">{result} = {result} + {one}", "return {result}"],
+    "filter": [
+        "{result} = [ ]",
+        "for {one} in {many} :",
+        ">if {one} > {limit} :",
+        ">>{result} . append ( {one} )",
+        "return {result}",
+    ],
+    "extreme": [
+        "{result} = {many} [ 0 ]",
+        "for {one} in {many} :",
+        ">if {one} > {result} :",
+        ">>{result} = {one}",
+        "return {result}",
+    ],
+    "count": [
+        "{result} = 0",
+        "for {one} in {many} :",
+        ">if {one} == {limit} :",
+        ">>{result} = {result} + 1",
+        "return {result}",
+    ],
+    "scale": ["{result} = [ {one} * {digit} for {one} in {many} ]", "return {result}"],
+    "loop": ["while {many} > {digit} :", ">{many} = {many} - {digit}", "return {many}"],
+}
+TOPICS: dict[str, list[tuple[str, str, str]]] = {  # verb, its object, an adjective for the object
     "trip": [
         ("pack", "suitcase", "heavy"),
         ("book", "hotel", "cheap"),
@@ -98,7 +124,7 @@ REPLIES = (
 )
 
 
-def _one(rng: np.random.Generator, choices: Sequence[str]) -> str:
+def _pick(rng: np.random.Generator, choices: Sequence[str]) -> str:
     return choices[int(rng.integers(len(choices)))]
 
 
@@ -107,96 +133,67 @@ def _digits(number: int) -> Words:
 
 
 def math_document(rng: np.random.Generator) -> Document:
-    """Write out the sum of two numbers of three digits, place by place, and check it."""
+    """Add two three-digit numbers place by place, then check the sum."""
     first, second = (int(value) for value in rng.integers(100, 500, size=2))
-    prompt = ["<math>", _one(rng, ("compute", "add")), *_digits(first), "+", *_digits(second), "."]
+    prompt = ["<math>", _pick(rng, ("compute", "add")), *_digits(first), "+", *_digits(second), "."]
     body: Words = []
     carry = 0
     for place, (a, b) in enumerate(zip(_digits(first)[::-1], _digits(second)[::-1])):
-        start = (
-            _one(rng, ("we start with the", "first come the")) if place == 0 else _one(rng, ("then the", "next the"))
-        )
+        start = _pick(rng, ("then the", "next the") if place else ("we start with the", "first come the"))
         total = int(a) + int(b) + carry
         body += [*start.split(), PLACES[place], ":", a, "+", b, *(["+", "1"] if carry else [])]
         body += ["=", *_digits(total), ","]
         carry = total // 10
         if carry:
-            words = _one(rng, ("write {} and carry 1 .", "put down {} , keep 1 ."))
+            words = _pick(rng, ("write {} and carry 1 .", "put down {} , keep 1 ."))
         else:
-            words = _one(rng, ("write {} , nothing to carry .", "put down {} , that is all ."))
+            words = _pick(rng, ("write {} , nothing to carry .", "put down {} , that is all ."))
         body += words.format(total % 10).split()
-    body += [*_one(rng, ("the sum is", "so we get")).split(), *_digits(first + second), "."]
+    body += [*_pick(rng, ("the sum is", "so we get")).split(), *_digits(first + second), "."]
     body += ["check", ":", *_digits(first + second), "-", *_digits(second), "=", *_digits(first), "."]
     return prompt, body
 
 
 def _function(rng: np.random.Generator) -> Document:
-    kind = _one(rng, tuple(FUNCTIONS))
-    name = _one(rng, FUNCTIONS[kind])
+    kind = _pick(rng, tuple(FUNCTIONS))
+    name = _pick(rng, FUNCTIONS[kind])
     which = int(rng.integers(len(NAMES)))
-    many, one = NAMES[which], SINGLE[which]
-    result, limit = _one(rng, RESULTS), _one(rng, LIMITS)
-    digit = str(rng.integers(2, 10))
-    lines = {
-        "accumulate": [f"{result} = 0", f"for {one} in {many} :", f">{result} = {result} + {one}", f"return {result}"],
-        "filter": [
-            f"{result} = [ ]",
-            f"for {one} in {many} :",
-            f">if {one} > {limit} :",
-            f">>{result} . append ( {one} )",
-            f"return {result}",
-        ],
-        "extreme": [
-            f"{result} = {many} [ 0 ]",
-            f"for {one} in {many} :",
-            f">if {one} > {result} :",
-            f">>{result} = {one}",
-            f"return {result}",
-        ],
-        "count": [
-            f"{result} = 0",
-            f"for {one} in {many} :",
-            f">if {one} == {limit} :",
-            f">>{result} = {result} + 1",
-            f"return {result}",
-        ],
-        "scale": [f"{result} = [ {one} * {digit} for {one} in {many} ]", f"return {result}"],
-        "loop": [f"while {many} > {digit} :", f">{many} = {many} - {digit}", f"return {many}"],
-    }[kind]
-    arguments = [many, ",", limit] if kind in ("filter", "count") else [many]
+    words = {"many": NAMES[which], "one": SINGLE[which], "result": _pick(rng, RESULTS), "limit": _pick(rng, LIMITS)}
+    words["digit"] = str(rng.integers(2, 10))
+    arguments = [words["many"], *([",", words["limit"]] if kind in ("filter", "count") else [])]
     header = ["def", name, "(", *arguments, ")", ":", NEWLINE]
     body: Words = []
     if kind != "loop" and rng.random() < 0.4:
-        body += [INDENT, "if", "not", many, ":", NEWLINE, INDENT, INDENT, "return", "None", NEWLINE]
-    for line in lines:
+        body += [INDENT, "if", "not", words["many"], ":", NEWLINE, INDENT, INDENT, "return", "None", NEWLINE]
+    for line in BODIES[kind]:
         depth = 1 + line.count(">", 0, 2) if line.startswith(">") else 1
-        body += [INDENT] * depth + line.lstrip(">").split() + [NEWLINE]
-    body += [*_one(rng, ("print (", "test (", "show (")).split(), name, "(", *arguments, ")", ")", NEWLINE]
+        body += [INDENT] * depth + line.lstrip(">").format(**words).split() + [NEWLINE]
+    body += [*_pick(rng, ("print (", "test (", "show (")).split(), name, "(", *arguments, ")", ")", NEWLINE]
     return header, body
 
 
 def code_document(rng: np.random.Generator) -> Document:
-    """Write two small functions, each with a call behind it."""
+    """Write two small functions, each followed by a call."""
     header, body = _function(rng)
     second_header, second_body = _function(rng)
     return ["<code>", *header], [*body, *second_header, *second_body]
 
 
 def chat_document(rng: np.random.Generator) -> Document:
-    """Write a question for help, an answer of three steps, thanks and a reply."""
-    topic = _one(rng, tuple(TOPICS))
+    """Write a request for help, an answer in steps, thanks and a reply."""
+    topic = _pick(rng, tuple(TOPICS))
     steps = [TOPICS[topic][int(i)] for i in rng.permutation(5)[:4]]
-    question = _one(rng, ("can you help me with the", "what should i do for the", "any ideas about the"))
+    question = _pick(rng, ("can you help me with the", "what should i do for the", "any ideas about the"))
     prompt = ["<chat>", "user", ":", *question.split(), topic, "?", NEWLINE, "bot", ":"]
     (verb_1, noun_1, _), (verb_2, noun_2, _), (verb_3, noun_3, _), (_, noun_4, state_4) = steps
-    order = _one(rng, ("first you {} the {} , then {} the {}", "you could {} the {} , or {} the {}"))
-    body = _one(rng, OPENERS).split()
+    order = _pick(rng, ("first you {} the {} , then {} the {}", "you could {} the {} , or {} the {}"))
+    body = _pick(rng, OPENERS).split()
     body += [*order.format(verb_1, noun_1, verb_2, noun_2).split(), "."]
-    body += [*_one(rng, ("after that", "in the end")).split(), verb_3, "the", noun_3, "as", "well", "."]
-    body += [*_one(rng, ("when the", "if the")).split(), noun_4, *_one(rng, ("is", "looks")).split(), state_4, ","]
-    body += ["please", *_one(rng, ("wait for the", "stay with the", "talk to the")).split()]
-    body += [_one(rng, ("morning", "evening", "weekend")), ".", *_one(rng, CLOSERS).split(), ".", NEWLINE]
-    body += ["user", ":", *_one(rng, THANKS).split(), NEWLINE, "bot", ":", *_one(rng, REPLIES).split(), NEWLINE]
+    body += [*_pick(rng, ("after that", "in the end")).split(), verb_3, "the", noun_3, "as", "well", "."]
+    body += [*_pick(rng, ("when the", "if the")).split(), noun_4, *_pick(rng, ("is", "looks")).split(), state_4, ","]
+    body += ["please", *_pick(rng, ("wait for the", "stay with the", "talk to the")).split()]
+    body += [_pick(rng, ("morning", "evening", "weekend")), ".", *_pick(rng, CLOSERS).split(), ".", NEWLINE]
+    body += ["user", ":", *_pick(rng, THANKS).split(), NEWLINE, "bot", ":", *_pick(rng, REPLIES).split(), NEWLINE]
     return prompt, body
 
 

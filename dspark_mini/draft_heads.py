@@ -1,4 +1,4 @@
-"""The sequential head of the small model's block drafters: what makes a chain of parallel rows, and its confidence."""
+"""The sequential head of a block drafter, which turns parallel rows into a chain, and its confidence head."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from dspark_mini.weights import Weights
 
 
 class DraftHead:
-    """No head (DFlash), the Markov head, or the RNN head, and with either of them a confidence head.
+    """No head (DFlash), or a Markov or RNN head together with a confidence head (DSpark).
 
     Args:
-        weights: by the names that the appendix gives them; those of no head may be missing.
+        weights: Arrays by their names in the weight file; without a head none are needed.
         kind: none, markov or rnn.
         w2: (r, V) over the target's vocabulary; None without a head.
 
-    `bias` answers .get(token) where a row hangs on the token before it alone; with the RNN head it is None.
+    Attributes:
+        bias: Maps a token to the bias of the row after it; None for the RNN head, which depends on all tokens so far.
+
+    Source: DSpark (arXiv 2607.05147): the Markov, RNN and confidence heads.
     """
 
     def __init__(self, weights: Weights, kind: str, w2: Floats | None) -> None:
@@ -41,25 +44,25 @@ class DraftHead:
     def chain(
         self, base: Logits, hidden: Floats, anchor: int, temperature: float, rng: np.random.Generator | None
     ) -> tuple[list[int], Probabilities]:
-        """Choose the tokens of a block one after the other.
+        """Choose the tokens of a block from left to right.
 
         Args:
             base: (γ, V) base logits.
-            hidden: (γ, d) h_1..h_γ; only the RNN head looks at them.
-            anchor: the token in front of the block.
-            temperature: of the draws; at 0 each token is the best of its row.
-            rng: the only source of chance.
+            hidden: (γ, d) hidden states h_1..h_γ; only the RNN head reads them.
+            anchor: The token before the block.
+            temperature: Sampling temperature; 0 takes the argmax of each row.
+            rng: Source of randomness; not needed at temperature 0.
 
         Returns:
-            γ tokens, and the rows (γ, V) that they were drawn from.
+            γ tokens, and the distributions (γ, V) that they were drawn from.
         """
         if self.w1 is None or self.joint is None:
             return sample_chain(base, anchor, self.bias, temperature, rng)
         tokens, rows = list[int](), list[Probabilities]()
         state: Floats = np.zeros(self.w1.shape[1], np.float32)
         for logits, h in zip(base, hidden):
-            seen = self.w1[tokens[-1] if tokens else anchor]  # (r,)
-            gate, candidate, output = np.split(np.concatenate((state, seen, h)) @ self.joint, 3)
+            previous = self.w1[tokens[-1] if tokens else anchor]  # (r,)
+            gate, candidate, output = np.split(np.concatenate((state, previous, h)) @ self.joint, 3)
             keep = np.float32(1.0) / (np.float32(1.0) + np.exp(-gate))
             state = keep * state + (1.0 - keep) * np.tanh(candidate)
             token, row = choose(logits + np.tanh(output) @ self.w2, temperature, rng)
@@ -68,10 +71,10 @@ class DraftHead:
         return tokens, np.array(rows)
 
     def confidences(self, hidden: Floats, anchor: int, tokens: Sequence[int], q: Probabilities) -> list[float]:
-        """Return the chance of each draft to survive, given that those before it do. (γ,)
+        """Return the probability that each draft is accepted if all before it are, (γ,).
 
-        The confidence head sees h_k and the token in front of position k. DFlash has none: the best probability
-        of the row takes its place.
+        The confidence head reads h_k and the token before position k. DFlash has no such head; the highest
+        probability of each row stands in for it.
         """
         if self.w1 is None:
             best: list[float] = q.max(axis=1).tolist()
@@ -80,9 +83,9 @@ class DraftHead:
         return chances
 
     def confidence_logits(self, hidden: Floats, anchor: int, tokens: Sequence[int]) -> NDArray[np.float64]:
-        """Return the logits of the confidence head. (γ,)"""
+        """Return the logits of the confidence head, (γ,)."""
         assert self.w1 is not None
-        seen = self.w1[[anchor, *tokens][:-1]]  # (γ, r)
-        both: Floats = np.concatenate((hidden[: len(tokens)], seen), axis=1)  # (γ, d + r)
-        logits: NDArray[np.float64] = (both @ self.weight).astype(np.float64) + self.offset
+        previous = self.w1[[anchor, *tokens][:-1]]  # (γ, r)
+        inputs: Floats = np.concatenate((hidden[: len(tokens)], previous), axis=1)  # (γ, d + r)
+        logits: NDArray[np.float64] = (inputs @ self.weight).astype(np.float64) + self.offset
         return logits

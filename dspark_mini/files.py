@@ -1,4 +1,4 @@
-"""Writing files so that nobody ever sees half of one."""
+"""Writing files atomically."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def whole(target: Path) -> Iterator[Path]:
-    """Give a path to write to; what is written there takes the target's place at the end, and goes away on an error."""
+def atomic_write(target: Path) -> Iterator[Path]:
+    """Yield a temporary path; it replaces the target when the block ends and is deleted if the block fails."""
     part = target.with_name(target.name + ".part")
     try:
         yield part

@@ -1,4 +1,4 @@
-"""JupyterLab for the learner: started in the lessons' folder, stopped with Ctrl-C."""
+"""Runs JupyterLab in the learner's directory until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -20,40 +20,28 @@ from dspark_mini.workspace import UserError
 START_SECONDS = 90.0
 
 
-def open_lab(folder: Path, browser: bool, say: Callable[[str], None]) -> None:
-    """Run JupyterLab in a folder until it ends or the user presses Ctrl-C.
+def open_lab(folder: Path, browser: bool, on_ready: Callable[[str], None]) -> None:
+    """Run JupyterLab in a directory until it exits or the user presses Ctrl-C.
 
     Args:
-        folder: the folder that the lab shows.
-        browser: open the page in the user's browser.
-        say: called with the address once the lab answers.
+        folder: Root directory of JupyterLab.
+        browser: Open the page in the user's browser.
+        on_ready: Called with the address once JupyterLab answers.
 
     Raises:
-        UserError: JupyterLab is not installed, or it did not start.
+        UserError: JupyterLab is not installed or did not start.
     """
     if importlib.util.find_spec("jupyterlab") is None:
-        raise UserError('JupyterLab is not installed: type `pip install -e ".[learn]"` in the folder of dspark_mini.')
+        raise UserError('JupyterLab is not installed; run `pip install -e ".[learn]"` in the dspark_mini repository.')
     port, token = _free_port(), secrets.token_urlsafe(16)
     address = f"http://localhost:{port}/lab?token={token}"
-    root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    command = [
-        sys.executable,
-        "-m",
-        "jupyterlab",
-        "--no-browser",
-        "--log-level=ERROR",
-        "--LabApp.log_level=ERROR",
-        *root,
-        f"--ServerApp.root_dir={folder.resolve()}",
-        f"--ServerApp.port={port}",
-        "--ServerApp.port_retries=0",
-    ]
     # The token goes through the environment, because other users can read a command line.
-    lab = subprocess.Popen(command, env=os.environ | {"JUPYTER_TOKEN": token}, stdin=subprocess.DEVNULL)
+    environment = os.environ | {"JUPYTER_TOKEN": token}
+    lab = subprocess.Popen(_lab_command(folder, port), env=environment, stdin=subprocess.DEVNULL)
     signal.signal(signal.SIGTERM, _stop)
     try:
-        _wait_until_it_answers(lab, port)
-        say(address)
+        _wait_for_answer(lab, port)
+        on_ready(address)
         if browser:
             webbrowser.open(address)
         lab.wait()
@@ -64,7 +52,14 @@ def open_lab(folder: Path, browser: bool, say: Callable[[str], None]) -> None:
         lab.wait()
 
 
-def _wait_until_it_answers(lab: subprocess.Popen[bytes], port: int) -> None:
+def _lab_command(folder: Path, port: int) -> list[str]:
+    root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    quiet = ["--no-browser", "--log-level=ERROR", "--LabApp.log_level=ERROR"]
+    server = [f"--ServerApp.root_dir={folder.resolve()}", f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
+    return [sys.executable, "-m", "jupyterlab", *quiet, *root, *server]
+
+
+def _wait_for_answer(lab: subprocess.Popen[bytes], port: int) -> None:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and lab.poll() is None:
         with socket.socket() as probe:
@@ -72,11 +67,11 @@ def _wait_until_it_answers(lab: subprocess.Popen[bytes], port: int) -> None:
             if probe.connect_ex(("localhost", port)) == 0:
                 return
         time.sleep(0.2)
-    raise UserError("JupyterLab did not start; `jupyter lab` in the same folder shows its own messages.")
+    raise UserError("JupyterLab did not start; run `jupyter lab` in the same directory to see its own messages.")
 
 
 def _free_port() -> int:
-    """Return 8888 where it is free, else any free port."""
+    """Return 8888 if it is free, else any free port."""
     for port in (8888, 0):
         with socket.socket() as probe:
             try:

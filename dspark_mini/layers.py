@@ -1,4 +1,4 @@
-"""The layers of the small models in NumPy, single precision: norm, rotary positions, attention, feed-forward, cache."""
+"""Layers of the small models in NumPy, single precision: norm, rotary positions, attention, feed-forward, cache."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from dspark_mini.shapes import TargetShape
 from dspark_mini.weights import Weights
 
 Floats = NDArray[np.float32]
-SLOTS = 384  # tokens that a text may have
+SLOTS = 384  # most tokens in a text
 
 
 def rms_norm(x: Floats, weight: Floats, eps: float) -> Floats:
-    """Scale rows to a root mean square of 1, then by the weights. (n, d)"""
+    """Scale rows to a root mean square of 1, then by the norm's weights. (n, d)"""
     scale: Floats = 1.0 / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + np.float32(eps))
     return x * scale * weight
 
 
 def softmax_rows(scores: Floats) -> Floats:
-    """Turn scores into weights along the last axis, in place."""
+    """Apply the softmax along the last axis, in place."""
     scores -= scores.max(axis=-1, keepdims=True)
     np.exp(scores, out=scores)
     scores /= scores.sum(axis=-1, keepdims=True)
@@ -29,14 +29,14 @@ def softmax_rows(scores: Floats) -> Floats:
 
 
 class Rotary:
-    """Tables of cosines and sines, and the rotation of the first half of the coordinates against the second (RoPE)."""
+    """Rotary position embedding (RoPE): rotates the first half of each head against the second."""
 
     def __init__(self, head_width: int, theta: float, slots: int = SLOTS) -> None:
         angles = np.arange(slots)[:, None] * theta ** (-np.arange(0, head_width, 2) / head_width)  # (slots, d_h / 2)
         self.cos, self.sin = (f(angles).astype(np.float32)[:, None, :] for f in (np.cos, np.sin))
 
     def __call__(self, x: Floats, positions: slice | Sequence[int]) -> Floats:
-        """Rotate rows by their positions. (n, heads, d_h)"""
+        """Rotate rows by their positions; x is (n, heads, d_h)."""
         cos, sin = self.cos[positions], self.sin[positions]  # (n, 1, d_h / 2)
         half = x.shape[-1] // 2
         first, second = x[..., :half], x[..., half:]
@@ -44,19 +44,19 @@ class Rotary:
 
 
 class Layer:
-    """Attention and feed-forward, each behind a norm and beside a residual.
+    """Attention and feed-forward, each after a norm and with a residual connection.
 
     Args:
-        weights: all weights of the model.
-        prefix: what the names of this layer's weights begin with.
-        shape: the sizes.
+        weights: All weights of the model.
+        prefix: Prefix of the names of this layer's weights.
+        shape: Shape of the target.
     """
 
     def __init__(self, weights: Weights, prefix: str, shape: TargetShape) -> None:
         self.shape = shape
         attention, inner = prefix + "attention.", prefix + "feed_forward."
 
-        def joined(*names: str) -> Floats:  # (d, …): one product in place of several
+        def joined(*names: str) -> Floats:  # (d, …): one product instead of several
             return np.ascontiguousarray(np.concatenate([weights[f"{name}.weight"] for name in names]).T)
 
         self.projection = joined(attention + "query", attention + "key", attention + "value")
@@ -67,36 +67,36 @@ class Layer:
         self.feed_forward_norm = weights[f"{prefix}feed_forward_norm.weight"]
 
     def project(self, x: Floats, rotary: Rotary, positions: slice | Sequence[int]) -> tuple[Floats, Floats, Floats]:
-        """Return rotated queries (n, H, d_h), rotated keys and values (H_kv, n, d_h)."""
+        """Return rotated queries (n, H, d_h), rotated keys (H_kv, n, d_h), and values (H_kv, n, d_h)."""
         heads, kv = self.shape.heads, self.shape.kv_heads
         mixed = rms_norm(x, self.attention_norm, self.shape.eps) @ self.projection
         split = mixed.reshape(len(x), heads + 2 * kv, self.shape.head_width)
-        turned = rotary(split[:, : heads + kv], positions)
-        return turned[:, :heads], turned[:, heads:].swapaxes(0, 1), split[:, heads + kv :].swapaxes(0, 1)
+        rotated = rotary(split[:, : heads + kv], positions)
+        return rotated[:, :heads], rotated[:, heads:].swapaxes(0, 1), split[:, heads + kv :].swapaxes(0, 1)
 
-    def attend(self, queries: Floats, keys: Floats, values: Floats, hidden: NDArray[np.bool_] | None) -> Floats:
-        """Mix the values that each query sees; `hidden` (n, slots) marks those it does not. (n, d)"""
+    def attend(self, queries: Floats, keys: Floats, values: Floats, masked: NDArray[np.bool_] | None) -> Floats:
+        """Attend to all rows except those where `masked` (n, slots) is true; the result is (n, d)."""
         count, kv = len(queries), self.shape.kv_heads
         grouped = queries.swapaxes(0, 1).reshape(kv, -1, self.shape.head_width)  # (H_kv, group · n, d_h)
         grouped = grouped * np.float32(self.shape.head_width**-0.5)
         scores: Floats = grouped @ keys.swapaxes(1, 2)  # (H_kv, group · n, slots)
-        if hidden is not None:
-            scores.reshape(-1, count, keys.shape[1])[:, hidden] = -np.inf
+        if masked is not None:
+            scores.reshape(-1, count, keys.shape[1])[:, masked] = -np.inf
         mixed: Floats = (softmax_rows(scores) @ values).reshape(-1, count, self.shape.head_width)
         out: Floats = mixed.swapaxes(0, 1).reshape(count, -1) @ self.out
         return out
 
     def finish(self, x: Floats, mixed: Floats) -> Floats:
-        """Add what attention found, then the feed-forward. (n, d)"""
+        """Add the attention output to x, then the feed-forward output; all are (n, d)."""
         x = x + mixed
-        both = rms_norm(x, self.feed_forward_norm, self.shape.eps) @ self.gate_up
-        gate, up = np.split(both, 2, axis=-1)
+        gate_up = rms_norm(x, self.feed_forward_norm, self.shape.eps) @ self.gate_up
+        gate, up = np.split(gate_up, 2, axis=-1)
         out: Floats = x + (gate / (1.0 + np.exp(-gate)) * up) @ self.down
         return out
 
 
 class SlotCache:
-    """Keys and values of every layer in slots; rolling back is moving a pointer."""
+    """A static KV cache: keys and values of every layer in slots, so that a rollback only moves a pointer."""
 
     def __init__(self, shape: TargetShape, layers: int, slots: int = SLOTS) -> None:
         size = (layers, shape.kv_heads, slots, shape.head_width)
@@ -104,10 +104,10 @@ class SlotCache:
         self.rows = 0
 
     def take(self, count: int) -> slice:
-        """Move the pointer on, and return the slots that it passed.
+        """Reserve the next slots.
 
         Raises:
-            ValueError: more tokens than there are slots.
+            ValueError: The cache has too few free slots.
         """
         if self.rows + count > self.keys.shape[2]:
             raise ValueError(f"The text has {self.rows + count} tokens; the cache has {self.keys.shape[2]} slots.")
@@ -115,31 +115,31 @@ class SlotCache:
         return slice(self.rows - count, self.rows)
 
     def write(self, layer: int, slots: slice, keys: Floats, values: Floats) -> tuple[Floats, Floats]:
-        """Write rows of a layer, and return all up to the last of them. (H_kv, rows, d_h) each"""
+        """Write one layer's rows; return its keys and values up to the last of them, (H_kv, rows, d_h) each."""
         self.keys[layer, :, slots], self.values[layer, :, slots] = keys, values
         return self.keys[layer, :, : slots.stop], self.values[layer, :, : slots.stop]
 
     def drop(self, rows: int) -> None:
-        """Drop rows from the end.
+        """Drop the last rows.
 
         Raises:
-            ValueError: fewer than 0 rows, or more than there are.
+            ValueError: `rows` is negative or more than the cache holds.
         """
         if not 0 <= rows <= self.rows:
-            raise ValueError(f"rows is {rows}, but the cache has {self.rows} rows to drop.")
+            raise ValueError(f"rows is {rows}; it must be in 0..{self.rows}, the rows in the cache.")
         self.rows -= rows
 
     def keep_last(self, count: int, chosen: Sequence[int]) -> None:
-        """Of the last rows keep those at the chosen offsets, in rising order, and drop the others.
+        """Keep only some of the last `count` rows: those at the chosen offsets, which must increase.
 
         Raises:
-            ValueError: more rows than there are, or offsets that do not rise within them.
+            ValueError: `count` is more than the cache holds, or the offsets do not increase within it.
         """
         offsets = list(chosen)
         if not 0 <= count <= self.rows:
-            raise ValueError(f"count is {count}, but the cache has {self.rows} rows.")
+            raise ValueError(f"count is {count}; it must be in 0..{self.rows}, the rows in the cache.")
         if offsets != sorted(set(offsets)) or (offsets and not 0 <= offsets[0] <= offsets[-1] < count):
-            raise ValueError(f"chosen is {offsets}; it must rise within 0..{count - 1}.")
+            raise ValueError(f"chosen is {offsets}; it must increase within 0..{count - 1}.")
         start = self.rows - count
         if offsets != list(range(len(offsets))):
             self.move([start + offset for offset in offsets], slice(start, start + len(offsets)))

@@ -15,10 +15,10 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from dspark_mini.backends import hardware, load_model, plain_words
+from dspark_mini.backends import hardware, load_model, model_errors
 from dspark_mini.corpus import DOMAINS, INDENT, NEWLINE
 from dspark_mini.engine import Round
-from dspark_mini.files import whole
+from dspark_mini.files import atomic_write
 from dspark_mini.lm import prompts
 from dspark_mini.race import PLAIN_NAME, Lap, Rules, Run, drafter_of, run_laps, summarise, verify_ratio
 from dspark_mini.race_table import closing_lines, result_table
@@ -78,7 +78,7 @@ def hold_race(wishes: Wishes, console: Console) -> None:
     model = load_model(wishes.backend, wishes.device, names, wishes.compiled)
     machine = hardware(wishes.backend, wishes.device, model)
     runs: list[Run] = []
-    with plain_words(wishes.device):
+    with model_errors(wishes.device):
         texts = _texts(wishes, model)
         for domain, mine in texts.items():
             runs += _race_domain(wishes.rules, model, domain, mine, console)
@@ -199,12 +199,12 @@ def _write_files(wishes: Wishes, result: Mapping[str, Any], console: Console) ->
     """Write the JSON and the picture, each whole or not at all."""
     try:
         if wishes.json_file is not None:
-            with whole(wishes.json_file) as part:
+            with atomic_write(wishes.json_file) as part:
                 part.write_text(json.dumps(result, indent=1, ensure_ascii=False, allow_nan=False) + "\n", "utf-8")
         if wishes.picture_file is not None:
             from dspark_mini.viz.race import save_race  # the pictures take a while to load
 
-            with whole(wishes.picture_file) as part:
+            with atomic_write(wishes.picture_file) as part:
                 save_race(result["runs"], part, wishes.picture_file.suffix.lower()[1:])
     except OSError as error:
         raise UserError(f"{error.filename} cannot be written: {error.strerror}.") from error

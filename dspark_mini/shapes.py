@@ -1,4 +1,4 @@
-"""The sizes of the small models, as their weight files state them; NumPy and torch build from the same."""
+"""Shapes of the small models, as stored in the headers of weight files; NumPy and torch models are built from them."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ class TargetShape:
     feed_forward: int = 256
     rope_theta: float = 10_000.0
     eps: float = 1e-5
-    tied: bool = True  # the embedding is the head as well
-    feature_layers: tuple[int, ...] = (1, 4, 6)  # drafters read the hidden states behind these
+    tied: bool = True  # the output head shares the embedding's weights
+    feature_layers: tuple[int, ...] = (1, 4, 6)  # drafters read the hidden states after these layers
 
     @property
     def head_width(self) -> int:
-        """Coordinates of a head, d_h."""
+        """Width of one head, d_h."""
         return self.width // self.heads
 
     def __post_init__(self) -> None:
         if self.width % self.heads or self.heads % self.kv_heads:
             raise ValueError(
-                f"heads is {self.heads}: it must divide width, {self.width}, and be a multiple of kv_heads, "
+                f"heads is {self.heads}; it must divide the width {self.width} and be a multiple of kv_heads = "
                 f"{self.kv_heads}."
             )
         if not self.feature_layers or max(self.feature_layers) >= self.layers:
-            raise ValueError(f"feature_layers is {self.feature_layers}, but the target has {self.layers} layers.")
+            raise ValueError(f"feature_layers is {self.feature_layers}; it must name some of the {self.layers} layers.")
 
 
 @dataclass(frozen=True)
 class DrafterShape:
-    """A drafter on the target's width: a block in one forward (DFlash, DSpark), or token by token."""
+    """A drafter as wide as its target; it drafts a block in one forward (DFlash, DSpark) or token by token."""
 
     kind: str = "block"  # or autoregressive
-    layout: str = "dspark"  # which rows of the block predict, see heads.draft_inputs
+    layout: str = "dspark"  # which rows of the block make predictions, see heads.draft_inputs
     head: str = "markov"  # or none, or rnn
     layers: int = 2
     block_size: int = 7  # γ
     rank: int = 64  # r
-    draft_vocabulary: tuple[int, ...] | None = None  # the target's ids that can be drafted; all without it
+    draft_vocabulary: tuple[int, ...] | None = None  # target ids that can be drafted; None means all
 
     def __post_init__(self) -> None:
         for name, value, known in (
@@ -65,15 +65,15 @@ Shape = TypeVar("Shape", TargetShape, DrafterShape)
 
 
 def to_json(shape: TargetShape | DrafterShape) -> dict[str, Any]:
-    """Return the fields of a shape as plain data."""
+    """Return a shape as JSON data."""
     return asdict(shape)
 
 
 def from_json(kind: type[Shape], data: dict[str, Any]) -> Shape:
-    """Rebuild a shape.
+    """Rebuild a shape from JSON data.
 
     Raises:
-        ValueError: a field that is unknown or does not fit.
+        ValueError: A field is unknown or has an impossible value.
     """
     known = {field.name for field in fields(kind)}
     for name in data:

@@ -1,4 +1,4 @@
-"""The target in NumPy: a Llama-style transformer with a KV cache, which scores chains and trees in one forward."""
+"""The target in NumPy: a Llama-style transformer with a KV cache that scores a chain or a tree in one forward."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dspark_mini.weights import Weights
 
 
 class FeatureCache(SlotCache):
-    """The target's cache: beside keys and values the features of each row, which drafters read."""
+    """The target's KV cache, with the features of each row that drafters read."""
 
     def __init__(self, shape: TargetShape, slots: int = SLOTS) -> None:
         super().__init__(shape, shape.layers, slots)
@@ -28,15 +28,16 @@ class FeatureCache(SlotCache):
 
 
 class LanguageModel:
-    """The target.
+    """The target model.
 
     Args:
-        weights: by the names that the appendix gives them.
-        shape: the sizes.
-        slots: tokens that a text may have.
+        weights: Arrays by their names in the weight file.
+        shape: Shape of the target.
+        slots: Most tokens in a text.
 
     Raises:
-        ValueError: a weight that is missing or has another shape.
+        ValueError: The embedding is missing or does not match the shape.
+        KeyError: Another weight is missing.
     """
 
     def __init__(self, weights: Weights, shape: TargetShape, slots: int = SLOTS) -> None:
@@ -52,48 +53,48 @@ class LanguageModel:
         self.cache = FeatureCache(shape, slots)
 
     def forward(self, tokens: Sequence[int], parents: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """Compute the next-token logits behind each token, and add a row a token to the cache.
+        """Compute the next-token logits after each token, and add one row per token to the cache.
 
         Args:
-            tokens: the next tokens of the text; with parents, the anchor and the nodes of a tree.
-            parents: for each node its parent's index, −1 for a child of the anchor.
+            tokens: The next n tokens of the text; with `parents`, the anchor and the nodes of a tree.
+            parents: For each node the index of its parent, −1 for a child of the anchor.
 
         Returns:
-            (n, V) logits, row k behind token k and what it sees: the text, or its path in the tree.
+            (n, V) logits; row k follows token k and everything before it in the text or on its path in the tree.
 
         Raises:
-            ValueError: a token outside the vocabulary, or more tokens than the cache has slots.
+            ValueError: A token is not in the vocabulary, or the cache has too few free slots.
         """
         ids = tokens_in("tokens", tokens, self.shape.vocabulary)
         if not ids:
             return np.zeros((0, self.shape.vocabulary))
         slots = self.cache.take(len(ids))
-        positions, hidden = _chain(slots) if parents is None else _tree(slots, parents)
-        x, chosen = self.embedding[ids], []  # (n, d)
+        positions, masked = _chain_mask(slots) if parents is None else _tree_mask(slots, parents)
+        x, features = self.embedding[ids], []  # (n, d)
         for index, layer in enumerate(self.layers):
             queries, keys, values = layer.project(x, self.rotary, positions)
-            x = layer.finish(x, layer.attend(queries, *self.cache.write(index, slots, keys, values), hidden))
+            x = layer.finish(x, layer.attend(queries, *self.cache.write(index, slots, keys, values), masked))
             if index in self.shape.feature_layers:
-                chosen.append(x)
-        self.cache.features[slots] = np.concatenate(chosen, axis=-1)
+                features.append(x)
+        self.cache.features[slots] = np.concatenate(features, axis=-1)
         return (rms_norm(x, self.norm, self.shape.eps) @ self.head).astype(np.float64)
 
     def embed(self, token: int) -> Floats:
-        """Return the embedding of a token. (d,)"""
+        """Return the embedding of a token, (d,)."""
         row: Floats = self.embedding[token]
         return row
 
 
-def _chain(slots: slice) -> tuple[slice, NDArray[np.bool_] | None]:
-    """Return the positions of a chain, and what each of its tokens does not see: those behind it."""
+def _chain_mask(slots: slice) -> tuple[slice, NDArray[np.bool_] | None]:
+    """Return the positions of a chain and its causal mask (n, rows): each token ignores the ones after it."""
     count = slots.stop - slots.start
     if count == 1:
         return slots, None
-    return slots, np.arange(slots.stop) > np.arange(slots.start, slots.stop)[:, None]  # (n, rows)
+    return slots, np.arange(slots.stop) > np.arange(slots.start, slots.stop)[:, None]
 
 
-def _tree(slots: slice, parents: Sequence[int]) -> tuple[list[int], NDArray[np.bool_]]:
-    """Return the positions of the anchor and the nodes, and what each of them does not see."""
-    seen = tree_mask([-1, *(parent + 1 for parent in parents)], slots.start)  # the anchor is the root's only child
-    depths = seen.sum(axis=1) - 1  # a token stands behind all that it sees
-    return depths.tolist(), ~seen
+def _tree_mask(slots: slice, parents: Sequence[int]) -> tuple[list[int], NDArray[np.bool_]]:
+    """Return the positions of the anchor and the nodes, and their mask (n, rows): all that is off a node's path."""
+    visible = tree_mask([-1, *(parent + 1 for parent in parents)], slots.start)  # the anchor is the root's only child
+    positions = visible.sum(axis=1) - 1  # a token's position is the number of tokens before it on its path
+    return positions.tolist(), ~visible

@@ -1,17 +1,19 @@
-"""The tokenizer: one token a word, a line break, or a step of indentation."""
+"""The tokenizer: one token per word, line break or level of indentation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from dspark_mini.corpus import DOMAINS, END, INDENT, NEWLINE, WRITERS, Words
 
 
 class Tokenizer:
-    """Words and their ids.
+    """Maps words to ids and back.
 
     Args:
-        words: all words; a word's id is its place.
+        words: The vocabulary; a word's id is its index.
     """
 
     def __init__(self, words: Sequence[str]) -> None:
@@ -20,24 +22,24 @@ class Tokenizer:
         self.end = self.ids[END]
 
     def encode(self, text: str | Iterable[str]) -> list[int]:
-        """Return the ids of a text or of its words.
+        """Return the token ids of a text or of a list of words.
 
         Raises:
-            ValueError: a word that the model does not know.
+            ValueError: A word is not in the vocabulary.
         """
         words = split(text) if isinstance(text, str) else list(text)
-        for place, word in enumerate(words):
+        for i, word in enumerate(words):
             if word not in self.ids:
-                raise ValueError(f"text[{place}] is {word!r}, which is none of the {len(self.words)} words known here.")
+                raise ValueError(f"text[{i}] is {word!r}, which is not one of the model's {len(self.words)} words.")
         return [self.ids[word] for word in words]
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """Return the text of ids."""
+        """Return the text of token ids."""
         return join(self.words[token] for token in tokens)
 
 
 def split(text: str) -> Words:
-    """Split a text at blanks, line breaks and steps of indentation."""
+    """Split a text into words, line breaks and levels of indentation."""
     words: Words = []
     for number, line in enumerate(text.split(NEWLINE)):
         words += [NEWLINE] * (number > 0)
@@ -47,22 +49,20 @@ def split(text: str) -> Words:
 
 
 def join(words: Iterable[str]) -> str:
-    """Write words as a text, which split takes apart again."""
+    """Join words into a text; the inverse of `split`."""
     text = ""
     for word in words:
-        glued = not text or text.endswith((NEWLINE, INDENT)) or word == NEWLINE
-        text += word if glued else f" {word}"
+        needs_no_space = not text or text.endswith((NEWLINE, INDENT)) or word == NEWLINE
+        text += word if needs_no_space else f" {word}"
     return text
 
 
 def collect_words(seed: int = 0, documents: int = 3000) -> Words:
-    """List all words that the corpus uses, in order."""
-    import numpy as np
-
+    """List the words of the corpus in alphabetical order, as found in random documents of each domain."""
     rng = np.random.default_rng(seed)
-    seen = {END}
+    words = {END}
     for domain in DOMAINS:
         for _ in range(documents):
             prompt, body = WRITERS[domain](rng)
-            seen.update(prompt, body)
-    return sorted(seen)
+            words.update(prompt, body)
+    return sorted(words)

@@ -1,4 +1,4 @@
-"""The learner's folder: lessons are copied into it, set aside, and never lost."""
+"""The learner's directory: lessons are copied there and never overwritten."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
-HINTS_GIVEN = ".hints.json"
+HINT_COUNTS = ".hints.json"
 
 
 class UserError(Exception):
-    """Something the user asked for cannot be done; the message is one sentence that says why."""
+    """A request cannot be carried out; the message says why, in one sentence for the user."""
 
 
 def lesson_names() -> list[str]:
-    """Return the names of the lessons, in their order."""
+    """Return the names of the lessons in course order."""
     names = sorted(path.stem for path in NOTEBOOKS.glob("[0-9]*.ipynb"))
     if not names:
         raise UserError(
-            f"There are no lessons in {NOTEBOOKS}; install dspark_mini from its folder with `pip install -e`."
+            f"There are no lessons in {NOTEBOOKS}; install dspark_mini from its repository with `pip install -e`."
         )
     return names
 
 
 def find_lesson(text: str) -> str:
-    """Return the name of the lesson that was meant: '2', '02', its name, or the path of a notebook of it."""
+    """Return the lesson that a user means by '2', '02', its name, or the path of its notebook."""
     wanted = Path(text).name.removesuffix(".ipynb")
     names = lesson_names()
     for name in names:
@@ -37,31 +37,29 @@ def find_lesson(text: str) -> str:
 
 
 def copy_lessons(folder: Path) -> dict[str, bool]:
-    """Copy every lesson that the folder does not have yet.
+    """Copy every lesson that is not in the learner's directory yet.
 
     Args:
-        folder: the learner's folder; made if it is missing.
+        folder: The learner's directory; it is created if missing.
 
     Returns:
-        lesson name → True where it was copied, False where the learner's own was there already.
+        For each lesson, True if it was copied and False if the learner already had it.
     """
     if folder.exists() and not folder.is_dir():
-        raise UserError(
-            f"{folder} is a file, so the lessons cannot be copied there; name another folder with --folder."
-        )
+        raise UserError(f"{folder} is a file, so no lessons can be copied there; choose a directory with --folder.")
     folder.mkdir(parents=True, exist_ok=True)
     return {name: _copy_new(NOTEBOOKS / f"{name}.ipynb", folder / f"{name}.ipynb") for name in lesson_names()}
 
 
 def reset_lesson(lesson: str, folder: Path) -> Path | None:
-    """Replace a lesson by a fresh copy, after setting the learner's aside.
+    """Replace a lesson by a fresh copy, after renaming the learner's notebook.
 
     Args:
-        lesson: its name.
-        folder: the learner's folder.
+        lesson: Name of the lesson.
+        folder: The learner's directory.
 
     Returns:
-        Where the old notebook is now, or None where there was none.
+        The new path of the learner's notebook, or None if there was none.
     """
     folder.mkdir(parents=True, exist_ok=True)
     notebook, kept = folder / f"{lesson}.ipynb", None
@@ -73,20 +71,20 @@ def reset_lesson(lesson: str, folder: Path) -> Path | None:
 
 
 def count_hint(task: str, folder: Path) -> int:
-    """Count one more hint for a task and return how many it makes; the count lies in the learner's folder."""
-    path = folder / HINTS_GIVEN
+    """Count one more hint for a task and return the count; counts are kept in the learner's directory."""
+    path = folder / HINT_COUNTS
     try:
-        given = json.loads(path.read_text(encoding="utf-8"))
-        count = int(given.get(task, 0)) + 1
+        counts = json.loads(path.read_text(encoding="utf-8"))
+        count = int(counts.get(task, 0)) + 1
     except (OSError, ValueError, AttributeError, TypeError):
-        given, count = {}, 1
+        counts, count = {}, 1
     if folder.is_dir():
-        path.write_text(json.dumps(given | {task: count}), encoding="utf-8")
+        path.write_text(json.dumps(counts | {task: count}), encoding="utf-8")
     return count
 
 
 def _copy_new(source: Path, target: Path) -> bool:
-    """Copy a file unless the target exists in any form, a dangling link included."""
+    """Copy a file unless the target exists, even as a dangling symlink."""
     try:
         with open(source, "rb") as original, open(target, "xb") as copy:
             shutil.copyfileobj(original, copy)

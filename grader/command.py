@@ -19,7 +19,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from dspark_mini.files import whole
+from dspark_mini.files import atomic_write
 from dspark_mini.tables import plain_table
 from dspark_mini.workspace import UserError
 from grader.export.outputs import Outputs, refuse_impossible, write_outputs
@@ -114,7 +114,7 @@ def write_csv(results: Iterable[dict[str, Any]], file: TextIO) -> None:
 @contextlib.contextmanager
 def whole_file(target: Path) -> Iterator[TextIO]:
     """Open a file that is there only once it has been written to its end."""
-    with whole(target) as part, part.open("w", encoding="utf-8", errors="replace", newline="") as file:
+    with atomic_write(target) as part, part.open("w", encoding="utf-8", errors="replace", newline="") as file:
         yield file
         file.flush()
         os.fsync(file.fileno())

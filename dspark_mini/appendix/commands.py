@@ -30,7 +30,7 @@ def train(
     faster: Annotated[int, typer.Option(min=1, help="Divide all training steps by this, for a quick try.")] = 1,
 ) -> None:
     """Train the target and its drafters; run it again to continue after a stop."""
-    from dspark_mini.backends import plain_words
+    from dspark_mini.backends import model_errors
 
     require_torch(device)
     from dspark_mini.appendix import plan
@@ -40,7 +40,7 @@ def train(
     unknown = sorted(set(only or ()) - set(names))
     if unknown:
         raise UserError(f"There is no drafter {unknown[0]!r}; --only takes {', '.join(names)}.")
-    with plain_words(device):
+    with model_errors(device):
         plan.train(folder, [job for job in jobs if not only or job.name in only], device, typer.echo, faster)
 
 
@@ -54,13 +54,13 @@ def reproduce(
     ] = None,
 ) -> None:
     """Repeat the paper's experiments on the small models; results that are already there are kept."""
-    from dspark_mini.backends import plain_words, restart_on_one_thread
+    from dspark_mini.backends import model_errors, restart_on_one_thread
 
     restart_on_one_thread()
     require_torch("cpu")
     from dspark_mini.appendix.evidence import experiments
     from dspark_mini.appendix.evidence.settings import EXPERIMENTS, Settings
 
-    with plain_words("cpu"):
+    with model_errors("cpu"):
         experiments.reproduce(into, Settings(folder, prompts, only=tuple(only or EXPERIMENTS)), typer.echo)
     typer.echo(f"Results are in {into / 'evidence.json'}, with a picture of each experiment next to it.")

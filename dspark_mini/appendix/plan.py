@@ -12,7 +12,7 @@ from torch import Tensor
 from dspark_mini.appendix.model import Target
 from dspark_mini.appendix.training import DRAFT_LENGTH, Stage, load_target, train_drafter, train_target
 from dspark_mini.appendix.training_data import written_rows
-from dspark_mini.files import whole
+from dspark_mini.files import atomic_write
 from dspark_mini.shapes import DrafterShape, TargetShape
 from dspark_mini.words import Tokenizer, collect_words
 
@@ -96,7 +96,7 @@ def _rows(folder: Path, target: Target, tokenizer: Tokenizer, count: int, say: C
     path = folder / "rows.pt"
     if not path.is_file():
         say(f"Letting the target write {count} texts of {DRAFT_LENGTH} tokens.")
-        with whole(path) as part:
+        with atomic_write(path) as part:
             torch.save(written_rows(target, tokenizer, count, DRAFT_LENGTH, seed=1).cpu(), part)
     rows: Tensor = torch.load(path, map_location="cpu", weights_only=True)
     return rows.to(next(target.parameters()).device)

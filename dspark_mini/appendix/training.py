@@ -19,7 +19,7 @@ from dspark_mini.appendix.blocks import Blocks, draft_loss, sample_anchors
 from dspark_mini.appendix.drafters import AutoregressiveDrafter, BlockDrafter, make_drafter
 from dspark_mini.appendix.model import Target
 from dspark_mini.appendix.training_data import corpus_rows
-from dspark_mini.files import whole
+from dspark_mini.files import atomic_write
 from dspark_mini.shapes import DrafterShape, TargetShape, to_json
 from dspark_mini.weights import drafter_header, load_weights, save_weights, target_header
 from dspark_mini.words import Tokenizer
@@ -83,7 +83,7 @@ def fit(
 
 def _save(path: Path, state: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole(path) as part:
+    with atomic_write(path) as part:
         torch.save(state, part)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from dspark_mini.files import whole
+from dspark_mini.files import atomic_write
 from grader.check.report import overall
 from grader.check.text import as_number
 from grader.lessons.checks import TASKS
@@ -178,7 +178,7 @@ def write_whole(target: Path, text: str) -> None:
         ExportError: the file cannot be written.
     """
     try:
-        with whole(target) as part:
+        with atomic_write(target) as part:
             part.write_bytes(text.encode("utf-8", "replace"))
     except OSError as error:
         raise ExportError(f"{target} cannot be written: {error.strerror}.") from None

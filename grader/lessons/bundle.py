@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from dspark_mini.files import whole
+from dspark_mini.files import atomic_write
 from grader.lessons.build import REGION
 from grader.lessons.paths import ROOT
 
@@ -43,7 +43,7 @@ def write_bundle(target: Path) -> None:
     Args:
         target: the zip file; it is replaced as a whole, once the new one is complete.
     """
-    with whole(target) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as bundle:
+    with atomic_write(target) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as bundle:
         for name, data in bundle_files():
             bundle.writestr(zipfile.ZipInfo(f"{FOLDER}/{name}", DATE), data, zipfile.ZIP_DEFLATED)
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from dspark_mini.files import whole
+from dspark_mini.files import atomic_write
 
 
 def test_a_file_is_there_once_it_is_written_to_its_end(tmp_path: Path) -> None:
     target = tmp_path / "a.txt"
     target.write_text("old")
-    with whole(target) as part:
+    with atomic_write(target) as part:
         part.write_text("new")
         assert target.read_text() == "old"
     assert target.read_text() == "new" and [path.name for path in tmp_path.iterdir()] == ["a.txt"]

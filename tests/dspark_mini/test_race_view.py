@@ -19,7 +19,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from dspark_mini import appendix, backends, cli, race_view, viz
-from dspark_mini.backends import hardware, load_model, plain_words
+from dspark_mini.backends import hardware, load_model, model_errors
 from dspark_mini.engine import Round
 from dspark_mini.lm import SmallLM, load
 from dspark_mini.race import METHODS, Rules
@@ -236,9 +236,9 @@ def test_without_torch_the_sentence_says_how_to_get_it(monkeypatch: pytest.Monke
 
 
 def test_memory_that_runs_out_in_the_middle_is_one_sentence_and_other_errors_stay() -> None:
-    with pytest.raises(UserError, match="'mps' ran out of memory"), plain_words("mps"):
+    with pytest.raises(UserError, match="'mps' ran out of memory"), model_errors("mps"):
         raise RuntimeError("MPS backend out of memory (allocated 9 GB)")
-    with pytest.raises(RuntimeError, match="a bug"), plain_words("cpu"):
+    with pytest.raises(RuntimeError, match="a bug"), model_errors("cpu"):
         raise RuntimeError("a bug")
 
 

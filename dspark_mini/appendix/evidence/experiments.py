@@ -12,7 +12,7 @@ from dspark_mini.appendix.evidence import acceptance, confidence, serving
 from dspark_mini.appendix.evidence.paper import DIFFERENCES, PAPER
 from dspark_mini.appendix.evidence.recordings import Recorder
 from dspark_mini.appendix.evidence.settings import EXPERIMENTS, Settings
-from dspark_mini.files import whole
+from dspark_mini.files import atomic_write
 from dspark_mini.viz.evidence import draw
 
 RUN: dict[str, Callable[[Recorder], dict[str, Any] | None]] = {
@@ -91,7 +91,7 @@ def read_results(path: Path) -> dict[str, Any]:
 def write_results(path: Path, results: Mapping[str, Any]) -> None:
     """Write all results, or leave the file as it was."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole(path) as part:
+    with atomic_write(path) as part:
         part.write_text(json.dumps(results, indent=1, allow_nan=False, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -14,7 +14,7 @@ from dspark_mini.appendix.evidence.settings import Settings
 from dspark_mini.corpus import DOMAINS
 from dspark_mini.drafters import BlockDrafter
 from dspark_mini.engine import Steps, generate
-from dspark_mini.files import whole
+from dspark_mini.files import atomic_write
 from dspark_mini.lm import SmallLM, load, prompts
 from dspark_mini.trace import PARTS
 
@@ -163,5 +163,5 @@ def _remove_head(drafter: Any) -> None:
 
 def _save(path: Path, recording: Recording) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole(path) as part, part.open("wb") as file:
+    with atomic_write(path) as part, part.open("wb") as file:
         np.savez_compressed(file, **{field.name: getattr(recording, field.name) for field in fields(recording)})
