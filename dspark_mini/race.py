@@ -1,6 +1,6 @@
-"""The race, measured: the same prompts decoded plainly and with each drafter, and what that says of the methods.
+"""Measures the race: decodes the same prompts plainly and with each drafter, and compares the methods.
 
-Nothing is shown while a text is generated, so that its wall clock counts decoding and nothing else.
+Nothing is printed while a text is generated, so that its time is that of decoding alone.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dspark_mini.confidence import conditional_acceptance
+from dspark_mini.corpus import DOMAINS
 from dspark_mini.economics import speedup
 from dspark_mini.engine import PLAIN, Round, Steps, Trace, TreeSteps, generate
 from dspark_mini.inputs import number, whole_number
@@ -21,56 +23,75 @@ from dspark_mini.lm import DRAFTERS
 from dspark_mini.trace import PARTS
 
 PLAIN_NAME = "plain"
-TREE = "dspark-tree"  # DSpark again, with a tree in place of a chain
+TREE = "dspark-tree"  # DSpark with a tree instead of a chain
 METHODS = (PLAIN_NAME, *DRAFTERS, TREE)
-RACERS = ("autoregressive", "dflash", "dspark")  # who races where nobody was named
-BLOCK = 7  # γ: what the drafters were trained for
-CHAINS = Steps(block_size=lambda trace: BLOCK)
-TREES = replace(CHAINS, tree=TreeSteps(width=2, max_nodes=2 * BLOCK, widths=(2, *[1] * (BLOCK - 1))))
-Run = dict[str, Any]
+DEFAULT_METHODS = ("autoregressive", "dflash", "dspark")
+PICTURES = (".png", ".svg")
+BLOCK_SIZE = 7  # γ, the block size that the drafters were trained for
+CHAINS = Steps(block_size=lambda trace: BLOCK_SIZE)
+TREES = replace(CHAINS, tree=TreeSteps(width=2, max_nodes=2 * BLOCK_SIZE, widths=(2, *[1] * (BLOCK_SIZE - 1))))
+Run = dict[str, Any]  # results of one method in one domain, as the JSON file has them
 
 
 @dataclass(frozen=True)
-class Rules:
-    """What is the same for all who race.
+class RaceOptions:
+    """What to race, where to run it, and which files to write.
 
     Raises:
-        ValueError: an unknown method, or a number out of its range.
+        ValueError: A method or domain is unknown, a number is out of range, or a file cannot be written.
     """
 
-    methods: tuple[str, ...] = RACERS
+    methods: tuple[str, ...] = DEFAULT_METHODS
     temperature: float = 1.0
-    tokens: int = 160  # the cap
+    max_new_tokens: int = 160
     seed: int = 0
+    domains: tuple[str, ...] = DOMAINS
+    prompts: int = 4  # per domain
+    prompt: str | None = None  # the user's own, instead of the domains'
+    backend: str = "numpy"
+    device: str = "cpu"
+    compiled: bool = False
+    json_file: Path | None = None
+    picture_file: Path | None = None
 
     def __post_init__(self) -> None:
-        for method in self.methods:
-            if method not in METHODS:
-                raise ValueError(f"method is {method!r}; it must be one of {', '.join(METHODS)}.")
+        for name, values, known in (("method", self.methods, METHODS), ("domain", self.domains, DOMAINS)):
+            for value in values:
+                if value not in known:
+                    raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}.")
         number("temperature", self.temperature, low=0.0)
-        whole_number("tokens", self.tokens, low=1)
+        whole_number("max_new_tokens", self.max_new_tokens, low=1)
+        for path in filter(None, (self.json_file, self.picture_file)):
+            if not path.parent.is_dir():
+                raise ValueError(f"{path} cannot be written, because there is no directory {path.parent}.")
+            if path.is_dir():
+                raise ValueError(f"{path} cannot be written, because it is a directory.")
+        if self.picture_file is not None and self.picture_file.suffix.lower() not in PICTURES:
+            raise ValueError(f"{self.picture_file} must end in {' or '.join(PICTURES)}.")
+        if self.picture_file is not None and len(self.order) == 1:
+            raise ValueError("picture shows drafters; name at least one method other than plain.")
 
     @property
     def order(self) -> tuple[str, ...]:
-        """Who races, one after the other: plain decoding is always there, since all are measured against it."""
+        """The methods in the order in which they run; plain decoding always runs, as the baseline."""
         return tuple(name for name in METHODS if name == PLAIN_NAME or name in self.methods)
 
 
 def drafter_of(method: str) -> str:
-    """Return the name of the drafter that a method uses."""
+    """Return the name of a method's drafter."""
     return "dspark" if method == TREE else method
 
 
 @dataclass(frozen=True)
-class Lap:
-    """One text by one method."""
+class TimedText:
+    """A text and the time that it took."""
 
     trace: Trace
-    seconds: float  # of the whole text, its prompt included
+    seconds: float  # wall clock, prompt included
 
 
 class _Counter:
-    """Stands where a drafter and its cache would: plain decoding pays for neither."""
+    """Takes the place of a drafter in plain decoding, which must not pay for one."""
 
     bias = None
 
@@ -79,7 +100,7 @@ class _Counter:
 
     @property
     def cache(self) -> _Counter:
-        """Itself: it only counts."""
+        """Itself."""
         return self
 
     def extend(self, tokens: Sequence[int]) -> None:
@@ -87,137 +108,144 @@ class _Counter:
         self.rows += len(tokens)
 
 
-def run_laps(model: Any, prompt: Sequence[int], rules: Rules, stream: Sequence[int]) -> dict[str, Lap]:
-    """Let every method continue a prompt, in turn, and take the time.
+def time_methods(
+    model: Any, prompt: Sequence[int], options: RaceOptions, stream: Sequence[int]
+) -> dict[str, TimedText]:
+    """Continue a prompt with every method, one after the other, and time each.
 
     Args:
-        model: a SmallLM.
-        prompt: at least one token.
-        rules: who races, and how.
-        stream: numbers that tell this prompt from the others: with the seed they make each method's coins.
+        model: A SmallLM.
+        prompt: At least one token.
+        options: Methods, temperature, cap and seed.
+        stream: Numbers that identify this prompt; together with the seed they seed each method's generator.
 
     Returns:
-        The laps by method.
+        The timed texts by method.
     """
-    laps, stop = {}, (model.tokenizer.end,)
-    for method in rules.order:
+    texts, stop = {}, (model.tokenizer.end,)
+    for method in options.order:
         model.clear()
         drafter: Any = _Counter() if method == PLAIN_NAME else model.drafters[drafter_of(method)]
         steps = {PLAIN_NAME: PLAIN, TREE: TREES}.get(method, CHAINS)
-        rng = np.random.default_rng([rules.seed, *stream, METHODS.index(method)])
+        rng = np.random.default_rng([options.seed, *stream, METHODS.index(method)])
         start = time.perf_counter()
-        trace = generate(model.target, drafter, prompt, rules.tokens, stop, rules.temperature, rng, steps)
-        laps[method] = Lap(trace, time.perf_counter() - start)
-    return laps
+        trace = generate(model.target, drafter, prompt, options.max_new_tokens, stop, options.temperature, rng, steps)
+        texts[method] = TimedText(trace, time.perf_counter() - start)
+    return texts
 
 
-def acceptance_by_position(rounds: Sequence[Round], block_size: int = BLOCK) -> list[float]:
-    """Measure conditional acceptance, and leave out the positions behind a cut.
+def acceptance_by_position(rounds: Sequence[Round], block_size: int = BLOCK_SIZE) -> list[float]:
+    """Measure conditional acceptance by position, without the positions after the end of a text.
 
-    Where the end of the text stands among the accepted drafts, those up to it count as accepted, and the round says
-    nothing of the positions behind it.
+    If a text ends within the accepted drafts of a round, the drafts up to its end count as accepted and the positions
+    after it do not count.
 
     Args:
-        rounds: of one method; those without drafts say nothing.
-        block_size: γ, drafts a round, all of them verified; of a tree its most levels.
+        rounds: Rounds of one method; rounds without drafts do not count.
+        block_size: γ, the drafts per round, all of them verified; for a tree, its depth.
 
     Returns:
-        γ rates, nan where no round came that far.
+        γ rates; nan for a position that no round reached.
 
     Source: DSpark (arXiv 2607.05147): conditional acceptance by position, Figure 2.
     """
     rates = []
     for k in range(1, block_size + 1):
-        telling = [r for r in rounds if r.drafted and (len(r.emitted) > r.accepted or len(r.emitted) >= k)]
-        counts = [min(r.accepted, len(r.emitted)) for r in telling]
+        counted = [r for r in rounds if r.drafted and (len(r.emitted) > r.accepted or len(r.emitted) >= k)]
+        counts = [min(r.accepted, len(r.emitted)) for r in counted]
         rates.append(conditional_acceptance(counts, block_size)[k - 1])
     return rates
 
 
 def summarise(
-    model: Any, domain: str, prompts: Sequence[Sequence[int]], laps: Sequence[Mapping[str, Lap]], rules: Rules
+    model: Any,
+    domain: str,
+    prompts: Sequence[Sequence[int]],
+    texts: Sequence[Mapping[str, TimedText]],
+    options: RaceOptions,
 ) -> list[Run]:
-    """Sum the laps of a domain up, one run a method, plain decoding first.
+    """Summarise the texts of one domain, one run per method, plain decoding first.
 
     Args:
-        model: the SmallLM that ran them.
-        domain: of the prompts.
-        prompts: at least one, in the order of the laps.
-        laps: for each prompt the laps by method.
-        rules: as they were.
+        model: The SmallLM that wrote them.
+        domain: Name of the domain.
+        prompts: At least one prompt.
+        texts: For each prompt its timed texts by method.
+        options: The options they were written with.
 
     Returns:
-        Plain data, the runs of the JSON; None is what does not apply.
+        JSON data; None means not applicable.
     """
-    runs = [_sums(method, domain, [lap[method] for lap in laps], rules) for method in rules.order]
+    runs = [_totals(method, domain, [by_method[method] for by_method in texts], options) for method in options.order]
     for run in runs[1:]:
-        rounds = [one for lap in laps for one in lap[run["method"]].trace.rounds]
-        rates = acceptance_by_position(rounds)
+        rates = acceptance_by_position([r for by_method in texts for r in by_method[run["method"]].trace.rounds])
         run["conditional_acceptance"] = [None if math.isnan(rate) else rate for rate in rates]
         run["speedup"] = run["tokens_per_second"] / runs[0]["tokens_per_second"]
         spent = run["round_seconds"]
         step = runs[0]["round_seconds"]["verify"]
         run["expected_speedup"] = speedup(run["tau"], spent["draft"] + spent["head"], spent["verify"], step)
-        if rules.temperature == 0.0:
-            found = [_mismatch(model, i, prompt, laps[i], run["method"]) for i, prompt in enumerate(prompts)]
-            run["mismatches"] = [one for one in found if one]
+        if options.temperature == 0.0:
+            compared = [_mismatch(model, i, prompt, texts[i], run["method"]) for i, prompt in enumerate(prompts)]
+            run["mismatches"] = [mismatch for mismatch in compared if mismatch]
             run["identical"] = not run["mismatches"]
     return runs
 
 
-def _sums(method: str, domain: str, laps: Sequence[Lap], rules: Rules) -> Run:
-    """Sum the laps of one method up; what is compared with plain decoding is still to come."""
-    rounds = [one for lap in laps for one in lap.trace.rounds]
-    tokens = sum(len(lap.trace.output) for lap in laps)
-    parts = {part: sum(one.seconds.get(part, 0.0) for one in rounds) / len(rounds) for part in PARTS}
+def _totals(method: str, domain: str, texts: Sequence[TimedText], options: RaceOptions) -> Run:
+    """Add up the texts of one method; the fields that compare it with plain decoding are still None."""
+    rounds = [r for text in texts for r in text.trace.rounds]
+    tokens = sum(len(text.trace.output) for text in texts)
+    parts = {part: sum(r.seconds.get(part, 0.0) for r in rounds) / len(rounds) for part in PARTS}
     return {
         "method": method,
         "domain": domain,
-        "temperature": rules.temperature,
+        "temperature": options.temperature,
         "tau": tokens / len(rounds),
         "conditional_acceptance": None,
-        "tokens_per_second": tokens / sum(lap.seconds for lap in laps),
+        "tokens_per_second": tokens / sum(text.seconds for text in texts),
         "speedup": 1.0,
         "expected_speedup": None,
         "identical": None,
         "mismatches": None,
-        "prompts": len(laps),
+        "prompts": len(texts),
         "tokens": tokens,
         "round_seconds": parts,
         "shares": {part: seconds / sum(parts.values()) for part, seconds in parts.items()},
     }
 
 
-def _mismatch(model: Any, number: int, prompt: Sequence[int], laps: Mapping[str, Lap], method: str) -> Run | None:
-    """Find where a greedy text leaves plain decoding's, and by how much the target preferred its best token there."""
-    plain, other = laps[PLAIN_NAME].trace.output, laps[method].trace.output
+def _mismatch(
+    model: Any, number: int, prompt: Sequence[int], texts: Mapping[str, TimedText], method: str
+) -> dict[str, Any] | None:
+    """Find where a greedy text differs from plain decoding, and the gap between the target's two best logits there."""
+    plain, other = texts[PLAIN_NAME].trace.output, texts[method].trace.output
     if plain == other:
         return None
-    place = next((k for k, (one, two) in enumerate(zip(plain, other)) if one != two), min(len(plain), len(other)))
+    position = next((k for k, (a, b) in enumerate(zip(plain, other)) if a != b), min(len(plain), len(other)))
     model.clear()
-    logits = model.target.forward([*prompt, *plain[:place]])[-1]  # (V,)
+    logits = model.target.forward([*prompt, *plain[:position]])[-1]  # (V,)
     second, best = np.partition(logits, -2)[-2:]
-    return {"prompt": number, "position": place, "gap": float(best - second)}
+    return {"prompt": number, "position": position, "gap": float(best - second)}
 
 
 def verify_ratio(model: Any, context: Sequence[int], repeats: int = 25) -> float:
-    """Measure how much longer the target takes over a whole block than over one token: medians, taken in turn.
+    """Measure how much longer the target takes to verify a block than to decode one token.
 
     Args:
-        model: a SmallLM.
-        context: tokens in front, at least one.
-        repeats: of each of the two forwards.
+        model: A SmallLM.
+        context: At least one token; the forwards continue it.
+        repeats: Number of forwards of each size; the two sizes alternate.
 
     Returns:
-        T(verify γ + 1) / T(verify 1).
+        The median time for γ + 1 tokens divided by the median time for one.
     """
     model.clear()
     model.target.forward(list(context))
-    times: dict[int, list[float]] = {1: [], BLOCK + 1: []}
+    times: dict[int, list[float]] = {1: [], BLOCK_SIZE + 1: []}
     for _ in range(repeats):
-        for size, taken in times.items():
+        for size, seconds in times.items():
             start = time.perf_counter()
             model.target.forward([context[0]] * size)
-            taken.append(time.perf_counter() - start)
+            seconds.append(time.perf_counter() - start)
             model.target.cache.drop(size)
-    return float(np.median(times[BLOCK + 1]) / np.median(times[1]))
+    return float(np.median(times[BLOCK_SIZE + 1]) / np.median(times[1]))

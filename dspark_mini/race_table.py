@@ -1,4 +1,4 @@
-"""The race summed up on the terminal: the table of all runs, and what it rests on."""
+"""Summarises the race on the terminal: the table of all runs, and the notes below it."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from typing import Any
 
 from rich.table import Table
 
-from dspark_mini.race import BLOCK, Run
-from dspark_mini.tables import plain_table
+from dspark_mini.race import BLOCK_SIZE, Run
+from dspark_mini.terminal import plain_table
+
+HEADERS = ("domain", "method", "τ", "accepted", "tok/s", "speed-up", "draft", "head", "verify", "identical")
 
 
 def result_table(runs: Sequence[Run]) -> Table:
-    """Make the table of all runs: tokens a round, acceptance, speed, and where a round's time went."""
-    heads = ("domain", "method", "τ", "accepted", "tok/s", "speed-up", "draft", "head", "verify", "identical")
-    table = plain_table(*heads)
-    table.collapse_padding = True  # so that it fits 80 columns
+    """Return the table of all runs: τ, acceptance, speed, and the shares of a round's time."""
+    table = plain_table(*HEADERS)
+    table.collapse_padding = True  # to fit in 80 columns
     for column in table.columns[2:]:
         column.justify = "right"
     for i, run in enumerate(runs):
-        known = [rate for rate in run["conditional_acceptance"] or () if rate is not None]
+        rates = [rate for rate in run["conditional_acceptance"] or () if rate is not None]
         table.add_row(
             run["domain"] if i == 0 or runs[i - 1]["domain"] != run["domain"] else "",
             run["method"],
             f"{run['tau']:.2f}",
-            f"{sum(known) / len(known):.2f}" if known else "—",
+            f"{sum(rates) / len(rates):.2f}" if rates else "—",
             f"{run['tokens_per_second']:.0f}",
             f"{run['speedup']:.2f}",
             *(f"{100 * run['shares'][part]:.0f} %" for part in ("draft", "head", "verify")),
@@ -34,21 +35,30 @@ def result_table(runs: Sequence[Run]) -> Table:
 
 
 def closing_lines(runs: Sequence[Run], ratio: float, machine: Mapping[str, Any]) -> list[str]:
-    """Say what the table rests on: the cost of verifying, the expected speed-ups, mismatches, and the machine."""
-    lines = [f"\nThe target takes {ratio:.2f} times as long over {BLOCK + 1} tokens as over one."]
+    """Return the notes below the table: columns, cost of verifying, expected speed-ups, mismatches, the machine."""
+    lines = [
+        "\nτ: tokens per round. accepted: conditional acceptance, mean over the positions.",
+        "draft, head, verify: shares of a round's time; the rest is the commit.",
+        f"The target takes {ratio:.2f} times as long over {BLOCK_SIZE + 1} tokens as over one.",
+    ]
     drafting = [run for run in runs if run["expected_speedup"] is not None]
     if drafting:
-        lines.append("Speed-up, and in brackets τ·T_target / (T_draft + T_head + T_verify):")
+        lines.append("Speed-up measured, and in brackets expected from τ·T_target / (T_draft + T_head + T_verify):")
     for method in dict.fromkeys(run["method"] for run in drafting):
-        mine = [run for run in drafting if run["method"] == method]
-        found = ", ".join(f"{run['domain']} {run['speedup']:.2f} ({run['expected_speedup']:.2f})" for run in mine)
-        lines.append(f"  {method}: {found}")
-    for run in drafting:
-        for one in run["mismatches"] or ():
-            lines.append(
-                f"{run['method']} leaves plain decoding in {run['domain']}, prompt {one['prompt']}, at token "
-                f"{one['position']}, where the target's two best logits differ by {one['gap']:.1e}."
-            )
+        speedups = ", ".join(
+            f"{run['domain']} {run['speedup']:.2f} ({run['expected_speedup']:.2f})"
+            for run in drafting
+            if run["method"] == method
+        )
+        lines.append(f"  {method}: {speedups}")
+    lines += [_mismatch_line(run, mismatch) for run in drafting for mismatch in run["mismatches"] or ()]
     where = machine["accelerator"] or machine["cpu"]
-    pinned = "one thread" if machine["threads"] == 1 else "threads not limited"
-    return [*lines, f"Measured on {where}, {pinned}, {machine['backend']}; the rest of a round is its commit.\n"]
+    threads = "one thread" if machine["threads"] == 1 else "number of threads not limited"
+    return [*lines, f"Measured on {where}, {threads}, {machine['backend']}.\n"]
+
+
+def _mismatch_line(run: Run, mismatch: Mapping[str, Any]) -> str:
+    return (
+        f"{run['method']} differs from plain decoding in {run['domain']}, prompt {mismatch['prompt']}, from token "
+        f"{mismatch['position']} on, where the target's two best logits are {mismatch['gap']:.1e} apart."
+    )

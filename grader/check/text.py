@@ -107,6 +107,13 @@ def html_of_task(task: Task, reference: str = "") -> str:
     )
 
 
+def fix_first(task: Task) -> str:
+    """Name what to fix first: the error that stopped the function, or a property; empty if nothing can be said yet."""
+    if task["status"] in ("pass", "missing"):
+        return ""
+    return str(task["reason"] or failures(task)[0]["name"])
+
+
 def to_mend(task: Task) -> list[str]:
     """Say in a few lines what to mend in a task that does not pass."""
     if task["status"] == "pass":

@@ -1,4 +1,4 @@
-"""The small language model in NumPy: what its caches hold, that drafts do not change the text, and what it refuses."""
+"""The small language model in NumPy: its caches, its texts with and without drafts, and what it refuses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dspark_mini.lm import DRAFTERS, SmallLM, load, prompts
 from dspark_mini.shapes import DrafterShape, TargetShape, from_json, to_json
 from dspark_mini.transformer import LanguageModel
 from dspark_mini.weights import SHIPPED, load_weights, save_weights
-from dspark_mini.words import Tokenizer, collect_words, join, split
+from dspark_mini.words import collect_words, join, split
 
 BLOCKS = Steps(block_size=lambda trace: 7)
 TREES = replace(BLOCKS, tree=TreeSteps(width=2, max_nodes=10, widths=(2, 2, 1)))
@@ -50,8 +50,7 @@ def test_greedy_text_is_that_of_plain_decoding_with_every_drafter_and_with_trees
             assert write(lm, prompt, name, TREES) == plain, name
 
 
-def test_it_speaks_in_its_domains(lm: SmallLM) -> None:
-    """It was trained to write sums out; most of them are right."""
+def test_most_sums_are_right(lm: SmallLM) -> None:
     right = 0
     for prompt in prompts(lm.tokenizer, "math", 10, seed=3):
         text = lm.tokenizer.decode(write(lm, prompt, "dspark", BLOCKS, cap=90))
@@ -60,7 +59,7 @@ def test_it_speaks_in_its_domains(lm: SmallLM) -> None:
     assert right >= 7
 
 
-def test_drafts_are_accepted_more_often_with_the_head_than_without(lm: SmallLM) -> None:
+def test_the_head_raises_tau(lm: SmallLM) -> None:
     tau = {}
     for name in ("dspark", "dflash", "ablated"):
         drafter: Any = lm.drafters["dspark" if name == "ablated" else name]
@@ -78,7 +77,7 @@ def test_drafts_are_accepted_more_often_with_the_head_than_without(lm: SmallLM) 
 
 
 class FewWords:
-    """A model of which only a few words are left, so that the law of its texts can be enumerated."""
+    """A model restricted to a few words, so that the distribution of its texts can be enumerated."""
 
     def __init__(self, model: Any, words: list[int]) -> None:
         self.model, self.words = model, words
@@ -86,20 +85,20 @@ class FewWords:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.model, name)
 
-    def few(self, rows: Logits) -> Logits:
+    def restricted(self, rows: Logits) -> Logits:
         kept = np.full_like(rows, -np.inf)
         kept[:, self.words] = rows[:, self.words]
         return kept
 
     def forward(self, tokens: Any, parents: Any = None) -> Logits:
-        return self.few(self.model.forward(tokens, parents))
+        return self.restricted(self.model.forward(tokens, parents))
 
     def block_logits(self, anchor: int, size: int) -> Logits:
-        return self.few(self.model.block_logits(anchor, size))
+        return self.restricted(self.model.block_logits(anchor, size))
 
 
 @pytest.mark.parametrize("shape", ["chain", "tree"])
-def test_the_emitted_law_is_the_targets_on_two_words_that_can_be_enumerated(lm: SmallLM, shape: str) -> None:
+def test_sampled_texts_have_exactly_the_targets_distribution(lm: SmallLM, shape: str) -> None:
     prompt = prompts(lm.tokenizer, "chat", 1)[0]
     words = lm.tokenizer.encode(["of", "no", "course"])
     target: Any = FewWords(lm.target, words)
@@ -123,33 +122,21 @@ def test_the_emitted_law_is_the_targets_on_two_words_that_can_be_enumerated(lm: 
             assert law[a, b] == pytest.approx(first[a] * second[b], rel=1e-4)
 
 
-def test_a_forward_of_many_tokens_equals_forwards_of_one(lm: SmallLM) -> None:
-    tokens = prompts(lm.tokenizer, "code", 1)[0]
+def test_a_tree_forward_equals_single_steps_along_its_paths_and_its_rows_can_be_kept(lm: SmallLM) -> None:
+    context, (dot, *nodes) = prompts(lm.tokenizer, "math", 1)[0], lm.tokenizer.encode(". we start first come")
     lm.clear()
-    together = lm.target.forward(tokens)
-    lm.clear()
-    apart = np.concatenate([lm.target.forward([token]) for token in tokens])
-    assert np.abs(together - apart).max() < 1e-4
-
-
-def test_a_tree_forward_equals_the_chains_along_its_paths_and_its_rows_can_be_kept(lm: SmallLM) -> None:
-    context, nodes = prompts(lm.tokenizer, "math", 1)[0], lm.tokenizer.encode("we start first come")
-    parents = [-1, 0, -1, 2]
-    lm.clear()
-    lm.target.forward(context)
-    tree = lm.target.forward([*lm.tokenizer.encode("."), *nodes], parents)
+    together = lm.target.forward(context)
+    tree = lm.target.forward([dot, *nodes], [-1, 0, -1, 2])
     lm.target.cache.keep_last(5, [0, 3, 4])
-    after_tree = lm.target.forward(lm.tokenizer.encode("the"))
+    after_tree = lm.target.forward([dot])
     for path in ([0, 1], [2, 3]):
         lm.clear()
-        lm.target.forward(context)
-        chain = lm.target.forward([*lm.tokenizer.encode("."), *(nodes[i] for i in path)])
-        assert np.abs(chain - tree[[0, *(i + 1 for i in path)]]).max() < 1e-4
-    after_chain = lm.target.forward(lm.tokenizer.encode("the"))
-    assert np.abs(after_tree - after_chain).max() < 1e-4
+        steps = np.concatenate([lm.target.forward([token]) for token in [*context, dot, *(nodes[i] for i in path)]])
+        assert np.abs(steps - [*together, *tree[[0, *(i + 1 for i in path)]]]).max() < 1e-4
+    assert np.abs(after_tree - lm.target.forward([dot])).max() < 1e-4
 
 
-def test_drafts_depend_on_the_committed_text_alone_and_not_on_what_was_drafted_before(lm: SmallLM) -> None:
+def test_drafts_depend_on_the_committed_text_alone(lm: SmallLM) -> None:
     prompt = prompts(lm.tokenizer, "chat", 1)[0]
     for name, drafter in lm.drafters.items():
         lm.clear()
@@ -161,7 +148,7 @@ def test_drafts_depend_on_the_committed_text_alone_and_not_on_what_was_drafted_b
         assert np.array_equal(drafter.block_logits(prompt[-1], 7), first), name
 
 
-def test_loading_takes_a_moment_and_little_room() -> None:
+def test_loading_is_fast_and_the_weights_are_small() -> None:
     load()
     seconds = []
     for _ in range(5):
@@ -172,21 +159,18 @@ def test_loading_takes_a_moment_and_little_room() -> None:
     assert sum(path.stat().st_size for path in SHIPPED.iterdir()) < 8_000_000
 
 
-def test_the_words_of_the_corpus_and_no_others_are_known(lm: SmallLM) -> None:
+def test_the_vocabulary_is_that_of_the_corpus_and_texts_split_into_the_words_they_were_joined_from(lm: SmallLM) -> None:
     assert lm.tokenizer.words == tuple(collect_words())
+    rng = np.random.default_rng(0)
+    for writer in WRITERS.values():
+        for _ in range(20):
+            prompt, body = writer(rng)
+            assert split(join([*prompt, *body])) == [*prompt, *body]
     with pytest.raises(ValueError, match=r"text\[1\] is 'xyzzy'"):
         lm.tokenizer.encode("add xyzzy")
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_text_and_words_are_one_and_the_same(domain: str) -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        prompt, body = WRITERS[domain](rng)
-        assert split(join([*prompt, *body])) == [*prompt, *body]
-
-
-def test_prompts_are_the_same_for_the_same_seed_and_others_for_another(lm: SmallLM) -> None:
+def test_prompts_depend_on_the_seed_alone(lm: SmallLM) -> None:
     assert prompts(lm.tokenizer, "math", 5) == prompts(lm.tokenizer, "math", 5)
     assert prompts(lm.tokenizer, "math", 5) != prompts(lm.tokenizer, "math", 5, seed=1)
     with pytest.raises(ValueError, match="domain is 'law'"):
@@ -194,16 +178,14 @@ def test_prompts_are_the_same_for_the_same_seed_and_others_for_another(lm: Small
 
 
 @pytest.mark.parametrize("shape", [TargetShape(40, feature_layers=(0, 2)), DrafterShape(draft_vocabulary=(3, 1))])
-def test_a_shape_comes_back_from_plain_data(shape: Any) -> None:
-    data = to_json(shape) | (
-        {"feature_layers": [0, 2]} if isinstance(shape, TargetShape) else {"draft_vocabulary": [3, 1]}
-    )
+def test_a_shape_survives_json(shape: Any) -> None:
+    data = {name: list(value) if isinstance(value, tuple) else value for name, value in to_json(shape).items()}
     assert from_json(type(shape), data) == shape
     with pytest.raises(ValueError, match="depth is not a field"):
         from_json(type(shape), {**data, "depth": 3})
 
 
-def test_shapes_that_cannot_be_are_refused() -> None:
+def test_impossible_shapes_are_refused() -> None:
     with pytest.raises(ValueError, match="heads is 5"):
         TargetShape(10, heads=5)
     with pytest.raises(ValueError, match="feature_layers"):
@@ -212,44 +194,42 @@ def test_shapes_that_cannot_be_are_refused() -> None:
         DrafterShape(head="gru")
 
 
-def test_missing_or_foreign_weights_are_told_in_a_sentence(tmp_path: Path) -> None:
+def test_a_bad_weight_file_is_refused_by_name(tmp_path: Path) -> None:
+    target, dspark = tmp_path / "target.safetensors", tmp_path / "dspark.safetensors"
     with pytest.raises(ValueError, match="There are no weights at"):
         load(tmp_path)
-    (tmp_path / "target.safetensors").write_bytes(b"no weights")
-    with pytest.raises(ValueError, match="is no weight file"):
+    target.write_bytes(b"not weights")
+    with pytest.raises(ValueError, match="is not a dspark_mini weight file"):
         load(tmp_path)
-
-
-def test_a_vocabulary_or_a_drafter_that_does_not_fit_is_refused(tmp_path: Path, lm: SmallLM) -> None:
     weights, header = load_weights(SHIPPED / "target.safetensors")
-    save_weights(tmp_path / "target.safetensors", weights, header | {"words": header["words"][:-1]})
-    with pytest.raises(ValueError, match="words for a vocabulary of"):
-        load(tmp_path)
-    shape = from_json(TargetShape, header["shape"])
-    with pytest.raises(ValueError, match=r"embedding\.weight is of shape"):
-        LanguageModel(weights, replace(shape, vocabulary=shape.vocabulary + 1))
-    drafter, drafter_head = load_weights(SHIPPED / "dspark.safetensors")
-    drafter_shape = from_json(DrafterShape, drafter_head["shape"])
-    for name, cut, message in (("fuse.weight", 5, "fuse.weight"), ("head.previous.weight", 5, "W1 has shape")):
-        with pytest.raises(ValueError, match=message):
-            make_drafter({**drafter, name: drafter[name][:cut]}, drafter_shape, lm.target)
-
-
-def test_whatever_a_weight_file_lacks_is_told_with_its_name(tmp_path: Path) -> None:
-    weights, header = load_weights(SHIPPED / "target.safetensors")
-    drafter, drafter_head = load_weights(SHIPPED / "dspark.safetensors")
-    lacking = {name: array for name, array in weights.items() if name != "layers.3.attention.key.weight"}
-    for broken, head in ((lacking, header), (weights, {"words": header["words"]}), (drafter, drafter_head)):
-        save_weights(tmp_path / "target.safetensors", broken, head)
+    incomplete = {name: array for name, array in weights.items() if name != "layers.3.attention.key.weight"}
+    for bad_weights, bad_header in (
+        (incomplete, header),
+        (weights, {"words": header["words"]}),
+        (weights, header | {"words": header["words"][:-1]}),
+        load_weights(SHIPPED / "dspark.safetensors"),
+    ):
+        save_weights(target, bad_weights, bad_header)
         with pytest.raises(ValueError, match=r"target\.safetensors cannot be used"):
             load(tmp_path, drafters=())
-    save_weights(tmp_path / "target.safetensors", weights, header)
-    save_weights(tmp_path / "dspark.safetensors", weights, header)  # a target where a drafter belongs
+    for path in (target, dspark):  # a target in place of a drafter
+        save_weights(path, weights, header)
     with pytest.raises(ValueError, match=r"dspark\.safetensors cannot be used"):
         load(tmp_path, drafters=["dspark"])
 
 
-def test_more_tokens_than_slots_and_longer_blocks_than_trained_are_refused(lm: SmallLM) -> None:
+def test_weights_of_the_wrong_shape_are_refused(lm: SmallLM) -> None:
+    weights, header = load_weights(SHIPPED / "target.safetensors")
+    shape = from_json(TargetShape, header["shape"])
+    with pytest.raises(ValueError, match=r"embedding\.weight is of shape"):
+        LanguageModel(weights, replace(shape, vocabulary=shape.vocabulary + 1))
+    drafter, header = load_weights(SHIPPED / "dspark.safetensors")
+    for name, message in (("fuse.weight", "fuse.weight"), ("head.previous.weight", "W1 has shape")):
+        with pytest.raises(ValueError, match=message):
+            make_drafter({**drafter, name: drafter[name][:5]}, from_json(DrafterShape, header["shape"]), lm.target)
+
+
+def test_impossible_requests_are_refused(lm: SmallLM) -> None:
     lm.clear()
     with pytest.raises(ValueError, match="the cache has 384 slots"):
         lm.target.forward([0] * 385)
@@ -257,19 +237,10 @@ def test_more_tokens_than_slots_and_longer_blocks_than_trained_are_refused(lm: S
         lm.drafters["dspark"].block_logits(0, 8)
     with pytest.raises(ValueError, match=r"tokens\[1\]"):
         lm.target.forward([0, 100_000])
-    lm.clear()
-    for bad in (-1, 1):
+    for rows in (-1, 1):
         with pytest.raises(ValueError, match="rows"):
-            lm.target.cache.drop(bad)
+            lm.target.cache.drop(rows)
     lm.target.forward([0, 1, 2])
     for count, chosen in ((4, [0]), (2, [2]), (2, [1, 0]), (2, [-1])):
         with pytest.raises(ValueError, match=r"count|chosen"):
             lm.target.cache.keep_last(count, chosen)
-
-
-def test_the_tokenizer_refuses_nothing_it_wrote_itself() -> None:
-    tokenizer = Tokenizer(collect_words())
-    assert (
-        tokenizer.decode(tokenizer.encode("def add_up ( items ) :\n    total = 0"))
-        == "def add_up ( items ) :\n    total = 0"
-    )

@@ -1,4 +1,4 @@
-"""The race's measuring: who races, what counts in the statistics, and what the runs say of each other."""
+"""What the race measures: methods, acceptance, speed-ups, mismatches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ import pytest
 
 from dspark_mini.drafts import Logits
 from dspark_mini.engine import Round
-from dspark_mini.race import BLOCK, Rules, Run, acceptance_by_position, run_laps, summarise, verify_ratio
+from dspark_mini.race import (
+    BLOCK_SIZE,
+    RaceOptions,
+    Run,
+    acceptance_by_position,
+    summarise,
+    time_methods,
+    verify_ratio,
+)
 from dspark_mini.toy import ToyAutoregressiveDrafter, ToyDrafter, ToyTarget
 from dspark_mini.trace import PARTS
 
@@ -21,7 +29,7 @@ PROMPTS = [[1, 2], [3, 4], [5, 1]]
 
 
 class WobblyTarget(ToyTarget):
-    """A target whose rows depend on how many tokens a forward has, as a faulty kernel's do."""
+    """A target whose logits depend on the number of tokens in a forward, as a faulty kernel's do."""
 
     def forward(self, tokens: Sequence[int], parents: Sequence[int] | None = None) -> Logits:
         rows = super().forward(tokens, parents)
@@ -43,87 +51,64 @@ def toy_model(target_class: type[ToyTarget] = ToyTarget) -> Any:
     return SimpleNamespace(target=target, drafters=drafters, tokenizer=SimpleNamespace(end=0), clear=clear)
 
 
-def race(rules: Rules, target_class: type[ToyTarget] = ToyTarget) -> list[Run]:
+def race(options: RaceOptions, target_class: type[ToyTarget] = ToyTarget) -> list[Run]:
     model = toy_model(target_class)
-    laps = [run_laps(model, prompt, rules, [i]) for i, prompt in enumerate(PROMPTS)]
-    return summarise(model, "toy", PROMPTS, laps, rules)
+    texts = [time_methods(model, prompt, options, [i]) for i, prompt in enumerate(PROMPTS)]
+    return summarise(model, "toy", PROMPTS, texts, options)
 
 
-def cut_round(accepted: int, emitted: int) -> Round:
+def three_drafts(accepted: int, emitted: int) -> Round:
     return Round(drafted=[1, 2, 3], verified=3, accepted=accepted, emitted=[1] * emitted)
 
 
-def test_positions_behind_a_cut_say_nothing() -> None:
-    rounds = [cut_round(2, 3), cut_round(3, 4), cut_round(3, 2)]  # the last one ends with its second draft
-    assert acceptance_by_position(rounds, 3) == [1.0, 1.0, 0.5]
+def test_acceptance_by_position_ignores_what_follows_the_end_of_a_text() -> None:
+    ends_after_two = [three_drafts(2, 3), three_drafts(3, 4), three_drafts(3, 2)]
+    assert acceptance_by_position(ends_after_two, 3) == [1.0, 1.0, 0.5]
+    ends_with_the_targets_token = [three_drafts(1, 2), three_drafts(3, 4)]
+    assert acceptance_by_position(ends_with_the_targets_token, 3) == [1.0, 0.5, 1.0]
+    first, *unreached = acceptance_by_position([three_drafts(0, 1), Round(emitted=[4])], 3)
+    assert first == 0.0 and all(math.isnan(rate) for rate in unreached)
 
 
-def test_a_text_that_ends_with_the_targets_own_token_counts_its_rejection() -> None:
-    assert acceptance_by_position([cut_round(1, 2), cut_round(3, 4)], 3) == [1.0, 0.5, 1.0]
+def test_plain_decoding_always_runs_first() -> None:
+    assert RaceOptions(("dspark-tree", "dspark", "dflash")).order == ("plain", "dflash", "dspark", "dspark-tree")
+    assert RaceOptions(("plain",)).order == ("plain",)
 
 
-def test_a_position_that_no_round_reached_is_unknown_and_plain_rounds_say_nothing() -> None:
-    rates = acceptance_by_position([cut_round(0, 1), Round(emitted=[4])], 3)
-    assert rates[0] == 0.0 and all(math.isnan(rate) for rate in rates[1:])
+@pytest.mark.parametrize(("target", "identical"), [(ToyTarget, True), (WobblyTarget, False)])
+def test_greedy_texts_are_compared_with_plain_decoding(target: type[ToyTarget], identical: bool) -> None:
+    methods = ("autoregressive", "dflash", "dspark", "dspark-tree")
+    plain, *others = race(RaceOptions(methods, temperature=0.0, max_new_tokens=30), target)
+    assert plain["identical"] is None and plain["tau"] == 1.0
+    for run in others:
+        assert run["identical"] is identical is not bool(run["mismatches"])
+        for mismatch in run["mismatches"]:
+            assert mismatch["prompt"] in range(3) and mismatch["position"] == 0 and mismatch["gap"] > 0.0
+    assert not identical or others[2]["tau"] > 1.0
 
 
-def test_plain_decoding_races_first_whoever_was_named() -> None:
-    assert Rules(("dspark-tree", "dspark", "dflash")).order == ("plain", "dflash", "dspark", "dspark-tree")
-    assert Rules(("plain",)).order == ("plain",)
-
-
-@pytest.mark.parametrize("wrong", [{"methods": ("eagle",)}, {"temperature": -1.0}, {"tokens": 0}])
-def test_rules_that_cannot_be_are_refused_by_name(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(wrong)).removesuffix("s")):
-        Rules(**wrong)
-
-
-def test_greedy_texts_are_identical_to_plain_decodings() -> None:
-    runs = race(Rules(("autoregressive", "dflash", "dspark", "dspark-tree"), temperature=0.0, tokens=30))
-    assert [run["identical"] for run in runs] == [None, True, True, True, True]
-    assert runs[3]["mismatches"] == [] and runs[3]["tau"] > runs[0]["tau"] == 1.0
-
-
-def test_a_greedy_mismatch_is_reported_with_the_gap_between_the_two_best_logits() -> None:
-    runs = race(Rules(("dspark",), temperature=0.0, tokens=30), WobblyTarget)
-    assert runs[1]["identical"] is False
-    first = runs[1]["mismatches"][0]
-    assert first["prompt"] == 0 and first["position"] == 0 and first["gap"] > 0.0
-
-
-def test_above_temperature_0_identity_does_not_apply() -> None:
-    assert {run["identical"] for run in race(Rules(tokens=30))} == {None}
-
-
-def test_speed_up_is_against_plain_decoding_of_the_same_run() -> None:
-    plain, *others = race(Rules(tokens=40))
+def test_speed_ups_are_relative_to_plain_decoding_and_all_figures_are_json() -> None:
+    plain, *others = runs = race(RaceOptions(max_new_tokens=40))
+    assert json.loads(json.dumps(runs, allow_nan=False)) == runs
     assert plain["speedup"] == 1.0 and plain["conditional_acceptance"] is None
     for run in others:
+        assert run["identical"] is None and run["prompts"] == len(PROMPTS)  # texts differ above temperature 0
         assert run["speedup"] == pytest.approx(run["tokens_per_second"] / plain["tokens_per_second"])
-        spent = run["round_seconds"]
-        expected = run["tau"] * plain["round_seconds"]["verify"] / sum(spent[part] for part in PARTS[:3])
+        seconds = run["round_seconds"]
+        expected = run["tau"] * plain["round_seconds"]["verify"] / sum(seconds[part] for part in PARTS[:3])
         assert run["expected_speedup"] == pytest.approx(expected)
-        assert len(run["conditional_acceptance"]) == BLOCK
+        assert len(run["conditional_acceptance"]) == BLOCK_SIZE
         assert sum(run["shares"].values()) == pytest.approx(1.0) and set(run["shares"]) == set(PARTS)
 
 
-def test_the_runs_are_plain_data_without_nan() -> None:
-    runs = race(Rules(tokens=3))
-    assert json.loads(json.dumps(runs, allow_nan=False)) == runs
-    assert all(run["prompts"] == len(PROMPTS) for run in runs)
+def test_equal_seeds_give_equal_texts_and_a_text_takes_as_long_as_its_rounds_or_longer() -> None:
+    def outputs(seed: int) -> list[list[int]]:
+        texts = time_methods(toy_model(), [1, 2], RaceOptions(max_new_tokens=40, seed=seed), [0]).values()
+        for text in texts:
+            assert text.seconds >= sum(sum(round_.seconds.values()) for round_ in text.trace.rounds) > 0.0
+        return [text.trace.output for text in texts]
 
-
-def test_equal_seeds_make_equal_texts_and_others_do_not() -> None:
-    def texts(seed: int) -> list[list[int]]:
-        laps = run_laps(toy_model(), [1, 2], Rules(tokens=40, seed=seed), [0])
-        return [lap.trace.output for lap in laps.values()]
-
-    assert texts(1) == texts(1) != texts(2)
-
-
-def test_the_wall_clock_of_a_lap_holds_that_of_its_rounds() -> None:
-    for lap in run_laps(toy_model(), [1, 2], Rules(tokens=40), [0]).values():
-        assert lap.seconds >= sum(sum(this.seconds.values()) for this in lap.trace.rounds) > 0.0
+    assert outputs(1) == outputs(1) != outputs(2)
 
 
 def test_the_verify_ratio_compares_medians_and_leaves_the_cache_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,5 +122,5 @@ def test_the_verify_ratio_compares_medians_and_leaves_the_cache_as_it_was(monkey
 
     model.target.forward = slow_forward
     monkeypatch.setattr("dspark_mini.race.time.perf_counter", lambda: now[0])
-    assert verify_ratio(model, [1, 2, 3], repeats=5) == pytest.approx(1.0 + 0.25 * BLOCK)
+    assert verify_ratio(model, [1, 2, 3], repeats=5) == pytest.approx(1.0 + 0.25 * BLOCK_SIZE)
     assert model.target.cache.rows == 3 and np.array_equal(model.target.cache.tokens, [1, 2, 3])

@@ -1,4 +1,4 @@
-"""The learner's folder: nothing in it is ever lost."""
+"""The learner's directory: nothing in it is ever lost."""
 
 from __future__ import annotations
 
@@ -20,26 +20,21 @@ def test_lessons_are_copied_once_and_never_over_the_learners_work(tmp_path: Path
     assert notebook.read_text() == "my work"
 
 
-def test_a_dangling_link_in_the_folder_is_not_written_through(tmp_path: Path) -> None:
+def test_nothing_is_written_through_a_dangling_link_or_over_a_file(tmp_path: Path) -> None:
     work, outside = tmp_path / "work", tmp_path / "outside"
     work.mkdir()
     (work / f"{LESSON}.ipynb").symlink_to(outside)
-    assert copy_lessons(work)[LESSON] is False
-    assert not outside.exists()
-
-
-def test_a_file_in_the_place_of_the_folder_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "work").write_text("mine")
-    with pytest.raises(UserError, match="work is a file"):
-        copy_lessons(tmp_path / "work")
-    assert (tmp_path / "work").read_text() == "mine"
+    assert copy_lessons(work)[LESSON] is False and not outside.exists()
+    outside.write_text("my text")
+    with pytest.raises(UserError, match="outside is a file"):
+        copy_lessons(outside)
+    assert outside.read_text() == "my text"
 
 
 def test_reset_keeps_every_earlier_version(tmp_path: Path) -> None:
     notebook = tmp_path / f"{LESSON}.ipynb"
     assert reset_lesson(LESSON, tmp_path) is None
-    fresh = notebook.read_bytes()
-    kept = []
+    fresh, kept = notebook.read_bytes(), []
     for text in ("first", "second", "third"):
         notebook.write_text(text)
         kept.append(reset_lesson(LESSON, tmp_path))
@@ -53,7 +48,7 @@ def test_a_lesson_is_found_by_number_name_or_path(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "77", "-2", "two", "02_parallel", "²", "work"])
-def test_an_unknown_lesson_is_named_with_the_ones_there_are(text: str) -> None:
+def test_an_unknown_lesson_is_refused_with_the_known_ones(text: str) -> None:
     with pytest.raises(UserError) as error:
         find_lesson(text)
     assert repr(text) in str(error.value) and all(name in str(error.value) for name in lesson_names())

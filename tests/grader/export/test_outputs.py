@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from dspark_mini.cli import app
 from dspark_mini.workspace import UserError
-from grader import command
+from grader import grade_paths
 from grader.export.outputs import Outputs, refuse_impossible, write_outputs
 from grader.export.rosters import cut_to_lesson
 from grader.lessons.checks import TASKS
@@ -115,7 +115,7 @@ def test_a_result_without_a_row_in_the_list_is_no_success(submitted: Path, tmp_p
 
 def test_a_workflow_sees_points_and_no_table(submitted: Path) -> None:
     code, said = grade(submitted, "--ci")
-    assert code == 0 and "first to mend" not in said
+    assert code == 0 and "fix first" not in said
     assert [line for line in said.splitlines() if line.startswith("Points ")]
 
 
@@ -147,8 +147,8 @@ def test_the_list_itself_is_not_written_over(submitted: Path, tmp_path: Path) ->
 
 
 def test_no_line_in_a_workflow_is_a_command(capsys: pytest.CaptureFixture[str]) -> None:
-    options = command.Options(None, None, 1, False, None, False, Outputs(ci=True))
-    command._say("::add-mask::x\n##[debug]y", options, Console(soft_wrap=True))
+    options = grade_paths.GradeOptions(None, None, 1, False, None, False, Outputs(ci=True))
+    grade_paths._say("::add-mask::x\n##[debug]y", options, Console(soft_wrap=True))
     assert capsys.readouterr().out == "| : :add-mask: :x\n| # #[debug]y\n"
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import grader.run.kit
-from grader.command import printable, write_csv
+from grader.grade_paths import printable, write_csv
 from grader.lessons.paths import ROOT
 from grader.read.submissions import Source
 from grader.run.batch import Interrupted, Job, grade_batch, jobs_of

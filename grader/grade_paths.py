@@ -1,0 +1,279 @@
+"""`dspark-mini grade`: from paths to a table and files of results."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import os
+import signal
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from dspark_mini.files import atomic_write
+from dspark_mini.terminal import plain_table
+from dspark_mini.workspace import UserError
+from grader.check.text import fix_first
+from grader.export.outputs import Outputs, refuse_impossible, write_outputs
+from grader.export.rosters import cut_to_lesson, inert
+from grader.lessons.checks import TASKS
+from grader.read.collect import BadRequest, find_submissions
+from grader.read.submissions import Source, Unreadable, lessons, read_submission
+from grader.run.batch import Interrupted, grade_batch, jobs_of
+from grader.run.cluster import NoCluster, cluster_pool
+from grader.run.journal import Journal, JournalInUse, Results
+from grader.run.pools import Pool, local_pool
+from grader.run.sandbox import NoSandbox, require_sandbox
+
+Rows = Sequence[dict[str, Any]]
+GRADED, NOT_ALL_GRADED = 0, 1  # exit codes
+
+
+@dataclass(frozen=True)
+class GradeOptions:
+    """How to grade, and where the results go."""
+
+    json_file: Path | None
+    csv_file: Path | None
+    jobs: int
+    resume: bool
+    dask: str | None
+    sandbox: bool
+    outputs: Outputs = field(default_factory=Outputs)
+
+    @property
+    def targets(self) -> list[Path]:
+        """The files that will be written, the most telling one first."""
+        return [target for target in (self.json_file, self.csv_file, *self.outputs.files) if target is not None]
+
+
+def grade_paths(paths: list[Path], options: GradeOptions, out: Console) -> int:
+    """Grade what lies at some paths, show a table, and write the files that were asked for.
+
+    Args:
+        paths: notebooks, .py files, folders and zips.
+        options: how to grade, and where the results go.
+        out: where the table is shown.
+
+    Returns:
+        The exit code: 0 when all is graded, whatever the scores, 1 when something was not: unreadable, a fault of the
+        grader, or Ctrl-C, after which the files are not written and --resume goes on.
+
+    Raises:
+        UserError: what was asked for cannot be done; what was written before stays.
+    """
+    refuse_impossible(options.outputs)
+    if options.sandbox and options.dask is None:
+        _require_sandbox()
+    with tempfile.TemporaryDirectory(prefix="dspark-mini-batch-") as name:
+        scratch = Path(name)
+        sources = _sources(paths, scratch, options)
+        with _journal(options, scratch) as journal:
+            try:
+                graded = _grade(sources, scratch, journal, options)
+                results, notebooks = _of_lesson(graded, sources, options.outputs.lesson)
+                _write(results, options)
+            except Interrupted:
+                out.print(_how_to_go_on(journal, options), soft_wrap=True)
+                return NOT_ALL_GRADED
+            except OSError as error:
+                raise UserError(f"The results cannot be saved: {error.strerror}.") from error
+            code = _exit_code(results) if options.outputs.ci else _show(results, out)
+            all_well = write_outputs(results, notebooks, options.outputs, lambda line: _say(line, options, out))
+            return code if all_well else NOT_ALL_GRADED
+
+
+def write_json(results: Iterable[dict[str, Any]], file: TextIO) -> None:
+    """Write results as a list of JSON, one at a time."""
+    file.write("[")
+    for number, result in enumerate(results):
+        file.write(("," if number else "") + "\n" + json.dumps(result, indent=1, ensure_ascii=False))
+    file.write("\n]\n")
+
+
+def write_csv(results: Iterable[dict[str, Any]], file: TextIO) -> None:
+    """Write one row a submission: its score and status, and the points of each task that any of them has."""
+    had = {task["task"] for result in results for task in result["tasks"]}
+    columns = [task for task in TASKS if task in had]
+    writer = csv.writer(file)
+    writer.writerow(["submission", "lesson", "score", "max_score", "status", *columns])
+    for result in results:
+        points = {task["task"]: task["points"] for task in result["tasks"]}
+        fixed = (result["submission"], result["lesson"] or "", result["score"], result["max_score"], result["status"])
+        writer.writerow([inert(str(cell)) for cell in (*fixed, *(points.get(task, "") for task in columns))])
+
+
+@contextlib.contextmanager
+def whole_file(target: Path) -> Iterator[TextIO]:
+    """Open a file that is there only once it has been written to its end."""
+    with atomic_write(target) as part, part.open("w", encoding="utf-8", errors="replace", newline="") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _require_sandbox() -> None:
+    try:
+        require_sandbox()
+    except NoSandbox as error:
+        raise UserError(str(error)) from None
+
+
+def _sources(paths: list[Path], scratch: Path, options: GradeOptions) -> list[Source]:
+    try:
+        sources = find_submissions(paths, scratch)
+        _refuse_bad_targets(options, [source.path for source in sources])
+        if len(paths) == len(sources) == 1 and paths[0] == sources[0].path:
+            read_submission(sources[0])
+    except BadRequest as error:
+        raise UserError(str(error)) from None
+    except Unreadable as error:
+        raise UserError(f"{paths[0]} cannot be graded. {error}") from None
+    lesson = options.outputs.lesson
+    if lesson is None:
+        return sources
+    return [source for source in sources if source.path.stem == lesson or source.path.stem not in lessons()]
+
+
+def _refuse_bad_targets(options: GradeOptions, submissions: list[Path]) -> None:
+    if options.resume and not options.targets:
+        raise UserError("Name the --json FILE or --csv FILE that the interrupted grading was to write.")
+    for target in options.targets:
+        refusal = f"The results cannot be written to {target}, because"
+        if not target.parent.is_dir():
+            raise UserError(f"{refusal} there is no folder {target.parent}.")
+        if target.is_dir() or any(target.exists() and target.samefile(path) for path in submissions if path.exists()):
+            raise UserError(f"{refusal} it is a folder or one of the submissions.")
+    if len({target.resolve() for target in options.targets}) < len(options.targets):
+        raise UserError(f"{options.targets[0]} is named twice; every kind of results needs a file of its own.")
+
+
+def _of_lesson(graded: Results, sources: list[Source], lesson: str | None) -> tuple[Rows, list[Path]]:
+    """Take the results of one lesson, with their files: of a .py file, which may solve any task, the lesson's part."""
+    if lesson is None:
+        return graded, [source.path for source in sources]
+    cuts = [(cut_to_lesson(result, lesson), source.path) for result, source in zip(graded, sources, strict=True)]
+    pairs = [(cut, path) for cut, path in cuts if cut is not None]
+    return [cut for cut, _ in pairs], [path for _, path in pairs]
+
+
+def _journal(options: GradeOptions, scratch: Path) -> Journal:
+    target = options.targets[0] if options.targets else scratch / "results"
+    path = target.with_name(target.name + ".journal")
+    try:
+        return Journal(path)
+    except JournalInUse:
+        raise UserError(f"Another grading is writing {target}; wait for its end, or name another file.") from None
+    except OSError as error:
+        raise UserError(f"The results cannot be saved in {path}: {error.strerror}.") from None
+
+
+def _grade(sources: list[Source], scratch: Path, journal: Journal, options: GradeOptions) -> Results:
+    jobs = jobs_of(sources, options.sandbox)
+    try:
+        with _progress(len(jobs)) as on_result, _stop_on_interrupt() as stopping, _pool(options, scratch) as pool:
+            return grade_batch(jobs, pool, journal, options.resume, on_result, stopping.is_set)
+    except NoCluster as error:
+        raise UserError(str(error)) from None
+
+
+def _pool(options: GradeOptions, scratch: Path) -> contextlib.AbstractContextManager[Pool]:
+    if options.dask is not None:
+        return cluster_pool(options.dask, options.sandbox)
+    return local_pool(options.jobs, scratch, options.sandbox)
+
+
+@contextlib.contextmanager
+def _progress(total: int) -> Iterator[Callable[[int], None]]:
+    columns = (TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("", total=total)
+        yield lambda number: progress.advance(bar, number)
+
+
+@contextlib.contextmanager
+def _stop_on_interrupt() -> Iterator[Event]:
+    """Turn Ctrl-C into an event, so that it never cuts through the saving of a result."""
+    stopping = Event()
+    signals = (signal.SIGINT, signal.SIGTERM)
+    previous = [signal.signal(number, lambda *_: stopping.set()) for number in signals]
+    try:
+        yield stopping
+    finally:
+        for number, handler in zip(signals, previous):
+            signal.signal(number, handler)
+
+
+def _how_to_go_on(journal: Journal, options: GradeOptions) -> str:
+    if not options.targets:
+        return "Interrupted. Nothing was kept; with --json FILE or --csv FILE, what is known can be gone on with."
+    return (
+        f"Interrupted. The results known so far are kept in {journal.path}; "
+        "type the same command with --resume to go on."
+    )
+
+
+def _write(results: Rows, options: GradeOptions) -> None:
+    for target, write in ((options.json_file, write_json), (options.csv_file, write_csv)):
+        if target is not None:
+            with whole_file(target) as file:
+                write(results, file)
+
+
+def _show(results: Rows, out: Console) -> int:
+    out.print(_table(results))
+    left_out = sum("reason" in result for result in results)
+    count = "1 submission" if len(results) == 1 else f"{len(results)} submissions"
+    out.print(f"\n{count} graded." if not left_out else f"\n{count}, of which {left_out} could not be read or graded.")
+    return _exit_code(results)
+
+
+def _exit_code(results: Rows) -> int:
+    return NOT_ALL_GRADED if any("reason" in result for result in results) else GRADED
+
+
+def _say(line: str, options: GradeOptions, out: Console) -> None:
+    """Print a line; in a workflow of GitHub so that it is no command there, whatever is in it."""
+    text = printable_lines(line)
+    if options.outputs.ci:
+        text = "\n".join(f"| {one}" for one in text.replace("::", ": :").replace("##[", "# #[").split("\n"))
+    out.print(escape(text), soft_wrap=True)
+
+
+def _table(results: Rows) -> Table:
+    table = plain_table("submission", "lesson", "score", "status", "fix first")
+    for result in results:
+        table.add_row(
+            escape(printable(result["submission"])),
+            result["lesson"] or "–",
+            f"{result['score']}/{result['max_score']}",
+            result["status"],
+            escape(printable(result.get("reason") or _fix_first(result))),
+        )
+    return table
+
+
+def _fix_first(result: dict[str, Any]) -> str:
+    for task in result["tasks"]:
+        if first := fix_first(task):
+            return f"{task['task']} {first}"
+    return next((f"{task['task']} not started" for task in result["tasks"] if task["status"] == "missing"), "")
+
+
+def printable_lines(text: str) -> str:
+    """Make each line of a text printable."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def printable(text: str) -> str:
+    """Replace what a terminal would obey and not show."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
