@@ -103,8 +103,8 @@ def test_commands_without_the_grader_say_what_is_missing(monkeypatch: pytest.Mon
 
 def test_an_import_error_inside_the_grader_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "grader.command")
-    monkeypatch.setitem(sys.modules, "grader.check.findings", None)
-    with pytest.raises(ModuleNotFoundError, match=r"grader\.check\.findings"):
+    monkeypatch.setitem(sys.modules, "grader.check.text", None)
+    with pytest.raises(ModuleNotFoundError, match=r"grader\.check\.text"):
         cli.mount_commands(typer.Typer())
 
 
