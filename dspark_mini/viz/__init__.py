@@ -1,22 +1,19 @@
-"""Pictures drawn from the learner's own results; each function returns a figure that a notebook shows by itself."""
+"""Pictures of the learner's own results; each function returns a figure that a notebook shows by itself."""
 
-from dspark_mini.viz.batches import flat_batch
-from dspark_mini.viz.calibration import overlap_picture, reliability_diagram
+from dspark_mini.viz.batches import flat_batch, verify_schedule
 from dspark_mini.viz.candidates import candidate_grid
 from dspark_mini.viz.clinic import bug_map
-from dspark_mini.viz.curves import acceptance_decay, confidence_budget
-from dspark_mini.viz.diagrams import who_depends_on_what
+from dspark_mini.viz.confidence import confidence_budget, reliability_diagram, survival_bars, threshold_sweep
+from dspark_mini.viz.curves import acceptance_decay, lines, speed_by_length, tokens_per_round
+from dspark_mini.viz.diagrams import block_layouts, who_depends_on_what
+from dspark_mini.viz.distributions import accepted_mass, emitted_laws, overlap_picture
 from dspark_mini.viz.economics import gain_bars, speedup_map, time_line
-from dspark_mini.viz.heads import bias_tables, block_layouts, block_shares
-from dspark_mini.viz.lines import lines
-from dspark_mini.viz.mask import mask_picture, verification_picture
+from dspark_mini.viz.heads import bias_tables, block_shares
+from dspark_mini.viz.masks import mask_picture, tree_mask_picture, verification_picture
 from dspark_mini.viz.overview import readme_picture
 from dspark_mini.viz.race import race_picture
-from dspark_mini.viz.rounds import cache_rows, draft_fates, round_rows
-from dspark_mini.viz.schedule import verify_schedule
-from dspark_mini.viz.thresholds import speed_by_length, survival_bars, threshold_sweep
-from dspark_mini.viz.trees import draft_tree, tokens_per_round, tree_mask_picture
-from dspark_mini.viz.verification import accepted_mass, emitted_laws, verified_rounds
+from dspark_mini.viz.rounds import cache_rows, draft_fates, round_rows, verified_rounds
+from dspark_mini.viz.trees import draft_tree
 
 __all__ = [
     "acceptance_decay",

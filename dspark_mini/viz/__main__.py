@@ -10,7 +10,7 @@ from dspark_mini.viz.overview import readme_picture
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m dspark_mini.viz", description="Write the pictures of the README.")
-    parser.add_argument("folder", type=Path, help="where to write overview-light.svg and overview-dark.svg")
+    parser.add_argument("folder", type=Path, help="folder for overview-light.svg and overview-dark.svg")
     folder: Path = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     readme_picture(folder / "overview-light.svg")

@@ -1,39 +1,81 @@
-"""A batch of requests of different lengths: padded to a rectangle, and laid end to end."""
+"""Batches of requests: which draft tokens are verified, and requests of different lengths laid end to end."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from dspark_mini.inputs import check_same_length, whole_numbers
-from dspark_mini.viz.style import (
-    BLUE,
-    FAINT,
-    INK,
-    NORMAL,
-    SMALL,
-    Picture,
-    cells,
-    head,
-    hide_frame,
-    key_below,
-    picture,
-    plot_axes,
-    write,
-)
+from dspark_mini.inputs import check_same_length, confidence_rows, whole_number, whole_numbers
+from dspark_mini.viz.colors import BLUE, FAINT, INK
+from dspark_mini.viz.draw import Point, cell_text, cells, write
+from dspark_mini.viz.labels import check_count, check_labelled, short
+from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, picture, plot_axes, position_ticks
+
+
+def verify_schedule(confidences: Any, lengths: Mapping[str, ArrayLike]) -> Picture:
+    """Draw which draft tokens of a batch are verified, each with its prefix survival.
+
+    Args:
+        confidences: R sequences of numbers in [0, 1], one per request.
+        lengths: Label → (R,) verify lengths; each label gets a panel.
+
+    Returns:
+        The picture: one row per request, with its anchor first; below each panel the batch size B.
+    """
+    rows = confidence_rows("confidences", confidences)  # (R, γ)
+    sizes = [len(row) for row in confidences]  # (R,)
+    if not sizes:
+        raise ValueError("confidences is empty: it needs at least one request.")
+    check_labelled("lengths", lengths, "verify lengths")
+    chosen = {label: _lengths(f"lengths[{label!r}]", values, sizes) for label, values in lengths.items()}
+    columns = rows.shape[1] + 1
+    cell = min(0.42, 8.2 / (len(chosen) * (columns + 1)))  # inches
+    figure = picture(cell * (columns + 1) * len(chosen) + 0.9, cell * len(sizes) + 1.4)
+    for ax, (label, verified) in zip(plot_axes(figure, len(chosen)), chosen.items(), strict=True):
+        _draw_tokens(ax, np.cumprod(rows, axis=1), sizes, verified, with_numbers=cell > 0.3)
+        ax.set(xlim=(-0.6, columns - 0.4), ylim=(len(sizes) - 0.4, -0.6), aspect="equal")
+        position_ticks(ax, range(columns))
+        ax.set_yticks(range(len(sizes)), [f"request {r}" for r in range(len(sizes))])
+        ax.tick_params(labeltop=True, labelbottom=False)
+        drafts = sum(verified)
+        label_axes(ax, label, x=f"B = {len(sizes)} + {drafts} = {len(sizes) + drafts}")
+        hide_spines(ax)
+    looks = {"anchor of the request": INK, "draft token, verified": BLUE, "draft token, not verified": FAINT}
+    legend(figure, [Patch(color=color, label=name) for name, color in looks.items()])
+    return figure
+
+
+def _lengths(name: str, values: ArrayLike, sizes: list[int]) -> list[int]:
+    lengths = whole_numbers(name, values, low=0)
+    check_count(name, lengths, len(sizes), "requests")
+    return [whole_number(f"{name}[{r}]", n, low=0, high=size) for r, (n, size) in enumerate(zip(lengths, sizes))]
+
+
+def _draw_tokens(ax: Axes, survival: NDArray[Any], sizes: list[int], verified: list[int], with_numbers: bool) -> None:
+    requests = range(len(sizes))
+    drafts = [(r, k) for r in requests for k in range(sizes[r])]
+    cells(ax, [(0, r) for r in requests], INK, "anchor")
+    cells(ax, [(k + 1, r) for r, k in drafts if k < verified[r]], BLUE, "verified")
+    cells(ax, [(k + 1, r) for r, k in drafts if k >= verified[r]], FAINT, "not verified")
+    for r, k in drafts if with_numbers else ():
+        cell_text(ax, k + 1, r, short(survival[r, k]), "white" if k < verified[r] else INK)
 
 
 def flat_batch(requests: ArrayLike, positions: ArrayLike, starts: ArrayLike) -> Picture:
-    """Draw a batch twice: each request in a line of its own, padded, and below all of them in one line.
+    """Draw a batch twice: padded, with one row per request, and below that flat.
 
     Args:
-        requests: (B,) the request of each flat row, in rising order.
-        positions: (B,) its place in the request's text, written into its cell.
-        starts: (R + 1,) the first flat row of each request, and B at the end.
+        requests: (B,) request of each row of the flat batch, in rising order.
+        positions: (B,) position of the row in the request's text, written into its cell.
+        starts: (R + 1,) first row of each request, and B at the end.
 
     Returns:
-        The picture; made for up to about 30 rows.
+        The picture, for up to about 30 rows.
     """
     owners = whole_numbers("requests", requests, low=0)  # (B,)
     places = whole_numbers("positions", positions, low=0)  # (B,)
@@ -41,43 +83,34 @@ def flat_batch(requests: ArrayLike, positions: ArrayLike, starts: ArrayLike) -> 
     firsts = whole_numbers("starts", starts, low=0, high=len(owners))  # (R + 1,)
     if not owners or len(firsts) != max(owners) + 2:
         raise ValueError(f"starts has {len(firsts)} entries, which do not fit {len(set(owners))} requests.")
-    lengths = [stop - start for start, stop in zip(firsts, firsts[1:])]
-    line = len(lengths) + 1.2  # where the flat line stands
-    figure = picture(0.3 * len(owners) + 1.6, 0.3 * (line + 2) + 1.1)
-    ax = plot_axes(figure)[0]
-    padding = [(float(k), float(r)) for r, length in enumerate(lengths) for k in range(length, max(lengths))]
-    corners = [(float(i - firsts[r]), float(r)) for i, r in enumerate(owners)]
-    corners += [(float(i), line) for i in range(len(owners))]
-    _draw_rows(ax, corners, [i in firsts for i in range(len(owners))] * 2, places * 2, padding)
-    _name_rows(ax, firsts, line)
-    padded = len(lengths) * max(lengths)
-    head(ax, f"{padded} rows padded, {len(owners)} rows flat")
-    keys = [Patch(color=INK, label="anchor"), Patch(color=BLUE, label="draft"), Patch(color=FAINT, label="padding")]
-    key_below(figure, keys, columns=3)
+    lengths = [stop - start for start, stop in zip(firsts, firsts[1:])]  # (R,)
+    flat_y = len(lengths) + 1.2
+    figure = picture(0.3 * len(owners) + 1.6, 0.3 * (flat_y + 2) + 1.1)
+    (ax,) = plot_axes(figure)
+    cells(ax, [(k, r) for r, length in enumerate(lengths) for k in range(length, max(lengths))], FAINT, "padding")
+    _draw_rows(ax, [(i - firsts[r], r) for i, r in enumerate(owners)], firsts, places)
+    _draw_rows(ax, [(i, flat_y) for i in range(len(owners))], firsts, places)
+    _label_rows(ax, firsts, flat_y)
+    label_axes(ax, f"{len(lengths) * max(lengths)} rows padded, {len(owners)} rows flat")
+    looks = {"anchor": INK, "draft": BLUE, "padding": FAINT}
+    legend(figure, [Patch(color=color, label=name) for name, color in looks.items()])
     return figure
 
 
-def _draw_rows(
-    ax: Axes,
-    corners: list[tuple[float, float]],
-    is_anchor: list[bool],
-    places: list[int],
-    padding: list[tuple[float, float]],
-) -> None:
-    cells(ax, padding, FAINT, "padding")
-    cells(ax, [corner for corner, anchor in zip(corners, is_anchor) if anchor], INK, "anchor")
-    cells(ax, [corner for corner, anchor in zip(corners, is_anchor) if not anchor], BLUE, "draft")
-    for (x, y), place in zip(corners, places):
-        write(ax, x, y, str(place), size=SMALL, color="white", va="center_baseline")
+def _draw_rows(ax: Axes, centres: list[Point], firsts: list[int], places: list[int]) -> None:
+    cells(ax, [centre for i, centre in enumerate(centres) if i in firsts], INK, "anchor")
+    cells(ax, [centre for i, centre in enumerate(centres) if i not in firsts], BLUE, "draft")
+    for (x, y), place in zip(centres, places):
+        cell_text(ax, x, y, str(place), "white")
 
 
-def _name_rows(ax: Axes, firsts: list[int], line: float) -> None:
-    """Name the lines, and write the starts below the flat one, between its cells."""
+def _label_rows(ax: Axes, firsts: list[int], flat_y: float) -> None:
+    """Name the rows, and write the starts below the flat one, between its cells."""
     requests = range(len(firsts) - 1)
-    ax.set(xlim=(-0.7, firsts[-1] - 0.3), ylim=(line + 1.5, -0.6), aspect="equal")
-    ax.set_yticks([*requests, line], [*(f"request {r}" for r in requests), "flat"])
+    ax.set(xlim=(-0.7, firsts[-1] - 0.3), ylim=(flat_y + 1.5, -0.6), aspect="equal")
+    ax.set_yticks([*requests, flat_y], [*(f"request {r}" for r in requests), "flat"])
     ax.set_xticks([])
-    ax.vlines([first - 0.5 for first in firsts], line - 0.7, line + 0.7, color=INK, linewidth=1.6, zorder=3)
+    ax.vlines([first - 0.5 for first in firsts], flat_y - 0.7, flat_y + 0.7, color=INK, linewidth=1.6, zorder=3)
     for first in firsts:
-        write(ax, first - 0.5, line + 1.05, str(first), size=NORMAL, bold=True)
-    hide_frame(ax)
+        write(ax, first - 0.5, flat_y + 1.05, str(first), bold=True)
+    hide_spines(ax)

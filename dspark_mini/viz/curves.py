@@ -1,160 +1,180 @@
-"""Curves and bars by position: how acceptance decays along a block, and what confidence lets through."""
+"""Curves: any quantity over a common axis, acceptance by position, speed-up by length, yield by budget."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
-from dspark_mini.inputs import unit_number, unit_numbers, whole_number
-from dspark_mini.viz.style import (
-    BLUE,
-    INK,
-    NORMAL,
-    ORANGE,
-    SMALL,
-    STROKES,
-    Picture,
-    head,
-    one_line,
-    picture,
-    plot_axes,
-    subscript,
-    write,
-)
+from dspark_mini.inputs import check_same_shape, numbers, unit_numbers
+from dspark_mini.viz.colors import INK, ORANGE, SMALL, stroke
+from dspark_mini.viz.draw import name_ends, write
+from dspark_mini.viz.labels import check_labelled
+from dspark_mini.viz.style import Picture, block_axes, grid, hide_spines, label_axes, legend, picture, plot_axes
+
+Row = NDArray[np.float64]
+
+
+def lines(
+    panels: Mapping[str, Mapping[str, ArrayLike]],
+    x: ArrayLike,
+    x_name: str,
+    marks: Mapping[str, float] | None = None,
+    log_x: bool = False,
+) -> Picture:
+    """Draw quantities as lines over the same axis, each quantity in a panel of its own.
+
+    Args:
+        panels: Title of the panel → label → (n,) values; nan leaves a gap.
+        x: (n,) coordinates of the values.
+        x_name: Name of the x axis.
+        marks: Text → coordinate of a dotted vertical line with this text, in every panel.
+        log_x: Whether the x axis is logarithmic.
+
+    Returns:
+        The picture; a label has the same line style in every panel.
+    """
+    xs = numbers("x", x)  # (n,)
+    check_labelled("panels", panels, "lines")
+    for title, group in panels.items():
+        check_labelled(f"panels[{title!r}]", group, "values")
+    labels = list(dict.fromkeys(label for group in panels.values() for label in group))
+    figure = picture(5.4 if len(panels) == 1 else 8.6, 3.5)
+    for ax, (title, group) in zip(plot_axes(figure, len(panels), share_y=False), panels.items(), strict=True):
+        curves = {label: _values(f"panels[{title!r}][{label!r}]", ys, xs.size) for label, ys in group.items()}
+        for label, ys in curves.items():
+            look = stroke(labels.index(label)) | ({} if xs.size <= 24 else {"marker": ""})
+            ax.plot(xs, ys, label=label, **look)
+        low, high = (float(extreme(list(curves.values()))) for extreme in (np.nanmin, np.nanmax))
+        ax.set_ylim(min(0.0, low), 1.08 * high or 1.0)
+        grid(ax)
+        hide_spines(ax, "left")
+        _label_x(ax, xs, log_x)
+        label_axes(ax, title, x=x_name, pad=20 if marks else 10)
+        _draw_marks(ax, marks or {})
+    if any(len(group) > 1 for group in panels.values()):
+        legend(figure, handle_length=2.6)
+    return figure
+
+
+def _values(name: str, values: ArrayLike, size: int) -> Row:
+    ys = np.asarray(values, dtype=np.float64)
+    if ys.shape != (size,):
+        raise ValueError(f"{name} has shape {ys.shape}, but x has {size} entries.")
+    if np.isnan(ys).all() or np.isinf(ys).any():
+        raise ValueError(f"{name} must hold finite numbers, and nan only where one is missing.")
+    return ys
+
+
+def _label_x(ax: Axes, xs: Row, log_x: bool) -> None:
+    if log_x:
+        ax.set_xscale("log", base=2)
+        xs = xs[:: -(-xs.size // 9)]  # more than nine labels would touch
+    if log_x or xs.size <= 12:
+        ax.set_xticks(xs, [f"{x:g}" for x in xs])
+        ax.minorticks_off()
+
+
+def _draw_marks(ax: Axes, marks: Mapping[str, float]) -> None:
+    low, high = ax.get_xlim()
+    for text, x in marks.items():
+        ax.axvline(x, color=ORANGE, linestyle=":", linewidth=1.6, zorder=1)
+        side = "right" if x > (low + high) / 2 else "left"
+        above = ax.get_xaxis_transform()
+        write(ax, x, 1.01, text, size=SMALL, color=ORANGE, ha=side, va="bottom", transform=above)
 
 
 def acceptance_decay(curves: Mapping[str, ArrayLike], title: str | None = None) -> Picture:
-    """Draw how often each position of the block is accepted once the positions before it were.
+    """Draw the conditional acceptance of each position: how often it is accepted, given that all before it were.
 
     Args:
-        curves: label → (γ,) rates in [0, 1]; nan where no round came that far, which leaves a gap.
-        title: what to write above.
+        curves: Label → (γ,) rates in [0, 1]; nan where no round came that far, which leaves a gap.
+        title: Title of the picture.
 
     Returns:
         The picture; each curve is named at its end.
     """
-    if not isinstance(curves, Mapping) or not curves:
-        raise ValueError("curves must be a dict from label to rates, with at least one entry.")
-    rates = {str(label): _rates(f"curves[{label!r}]", values) for label, values in curves.items()}
-    longest = max(values.size for values in rates.values())
+    check_labelled("curves", curves, "rates")
+    rates = {label: _rates(f"curves[{label!r}]", values) for label, values in curves.items()}
+    block_size = max(values.size for values in rates.values())
     figure = picture(6.4, 3.4)
-    ax = plot_axes(figure)[0]
-    for number, (label, values) in enumerate(rates.items()):
-        color, line, marker = STROKES[number % len(STROKES)]
-        ax.plot(
-            range(1, values.size + 1),
-            values,
-            label=label,
-            color=color,
-            linestyle=line,
-            marker=marker,
-            linewidth=2,
-            markersize=7,
-            clip_on=False,
-            zorder=3,
-        )
-    ax.hlines([0.25, 0.5, 0.75, 1.0], 0.6, longest + 0.4, color=INK, linewidth=0.6, alpha=0.3, zorder=0)
-    _name_curves(ax, rates, longest)
-    _name_axes(ax, longest, "accepted, given that all before it were")
-    head(ax, title)
+    (ax,) = plot_axes(figure)
+    block_axes(ax, block_size, "conditional acceptance")
+    grid(ax)
+    hide_spines(ax, "left")
+    last = [np.flatnonzero(~np.isnan(values))[-1:] for values in rates.values()]  # empty where all rates are unknown
+    ends: list[tuple[float, str, str]] = []
+    for index, ((label, values), at) in enumerate(zip(rates.items(), last)):
+        look = stroke(index)
+        ax.plot(range(1, values.size + 1), values, label=label, clip_on=False, **look | {"markersize": 7})
+        ends.append((float(values[at].sum()), label if at.size else f"{label} (no data)", look["color"]))
+    for y, (end, _, _), at in zip(name_ends(ax, ends), ends, last):
+        for position in at + 1:
+            ax.plot([position, block_size + 0.4], [end, y], ":", color=INK, linewidth=0.8, clip_on=False)
+    label_axes(ax, title, pad=12)
     return figure
 
 
-def _rates(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    """Check rates, with nan for the unknown ones."""
+def _rates(name: str, values: ArrayLike) -> Row:
+    """Check rates of which some may be nan, for unknown."""
     try:
         rates = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be a flat list of numbers, not {values!r}.") from None
-    if rates.ndim != 1 or rates.size == 0:
-        raise ValueError(f"{name} must be a flat list with at least one rate, not an array of shape {rates.shape}.")
     unit_numbers(name, np.where(np.isnan(rates), 0.0, rates))
     return rates
 
 
-def _name_curves(ax: Axes, rates: Mapping[str, NDArray[np.float64]], longest: int) -> None:
-    """Write each curve's label to the right of the plot, at the height of its last known rate, labels kept apart."""
-    known = {label: np.flatnonzero(~np.isnan(values)) for label, values in rates.items()}
-    ends = {label: float(rates[label][at[-1]]) if at.size else 0.0 for label, at in known.items()}
-    y = -0.05
-    for label in sorted(ends, key=lambda name: ends[name]):
-        y = max(ends[label], y + 0.08)
-        color = STROKES[list(rates).index(label) % len(STROKES)][0]
-        text = label if known[label].size else f"{label} (no data)"
-        write(ax, 1.01, y, text, color=color, bold=True, ha="left").set_transform(ax.get_yaxis_transform())
-        for at in known[label][-1:]:
-            ax.plot([at + 1, longest + 0.4], [ends[label], y], color=INK, linewidth=0.8, linestyle=":", clip_on=False)
-
-
-def _name_axes(ax: Axes, positions: int, meaning: str) -> None:
-    ax.set(xlim=(0.6, positions + 0.4), ylim=(0.0, 1.0))
-    ax.set_xticks(range(1, positions + 1), [subscript("x", k) for k in range(1, positions + 1)])
-    ax.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", ".25", ".5", ".75", "1"])
-    ax.spines["left"].set_visible(False)
-    ax.set_xlabel("position in the block", color=INK, fontsize=NORMAL)
-    ax.set_ylabel(meaning, color=INK, fontsize=NORMAL)
-
-
-def confidence_budget(
-    confidences: ArrayLike, threshold: float, budget: int, tokens: Sequence[object] | None = None
-) -> Picture:
-    """Draw the confidence of each drafted token, the threshold, and where the budget cuts the block.
+def speed_by_length(curves: Mapping[str, ArrayLike], title: str | None = None) -> Picture:
+    """Draw the speed-up of every verify length, with a ring around the best of each curve.
 
     Args:
-        confidences: (γ,) numbers in [0, 1].
-        threshold: number in [0, 1].
-        budget: ℓ, how many tokens the target verifies, from 0 to γ.
-        tokens: (γ,) what was drafted, ids or words, to write below.
+        curves: Label → (γ + 1,) speed-ups for verify lengths 0 … γ.
+        title: Title of the picture.
 
     Returns:
-        The picture: filled bars are verified, hatched ones are trimmed.
+        The picture; the legend names the best length of each curve.
     """
-    values = unit_numbers("confidences", confidences)  # (γ,)
-    threshold = unit_number("threshold", threshold)
-    budget = whole_number("budget", budget, low=0, high=values.size)
-    if tokens is not None and len(tokens) != values.size:
-        raise ValueError(f"tokens has {len(tokens)} entries for {values.size} confidences.")
-    figure = picture(max(4.2, 1.6 + 0.62 * values.size), 3.2)
-    ax = plot_axes(figure)[0]
-    _name_axes(ax, values.size, "confidence")
-    if tokens is not None:
-        names = [f"{subscript('x', k)}\n{one_line(token)}" for k, token in enumerate(tokens, start=1)]
-        ax.set_xticks(range(1, values.size + 1), names, parse_math=False)
-    _draw_bars(ax, values, budget, threshold)
-    _draw_cut(ax, values.size, budget, threshold)
+    check_labelled("curves", curves, "speed-ups")
+    figure = picture(6.4, 3.6)
+    (ax,) = plot_axes(figure)
+    speeds = {label: numbers(f"curves[{label!r}]", values, low=0.0) for label, values in curves.items()}
+    for index, (label, values) in enumerate(speeds.items()):
+        best, look = int(values.argmax()), stroke(index)
+        ax.plot(values, label=f"{label}: best at {best}", **look)
+        ax.plot(best, values[best], "o", markersize=14, fillstyle="none", color=look["color"], markeredgewidth=2)
+    ax.axhline(1.0, color=INK, linewidth=0.8, linestyle=":")
+    ax.set_xticks(range(max(values.size for values in speeds.values())))
+    legend(figure, handle_length=2.6)
+    label_axes(ax, title, x="verify length ℓ", y="speed-up over plain decoding", pad=12)
     return figure
 
 
-def _draw_bars(ax: Axes, values: NDArray[np.float64], budget: int, threshold: float) -> None:
-    for k, value in enumerate(values, start=1):
-        verified = k <= budget
-        ax.bar(
-            k,
-            value,
-            width=0.62,
-            facecolor=BLUE if verified else "none",
-            edgecolor=BLUE if verified else INK,
-            hatch="" if verified else "////",
-            linewidth=1.2,
-            zorder=2,
-            label="verified" if verified else "trimmed",
-        )
-        y = value + 0.03
-        if y - 0.02 < threshold < y + 0.08:  # the number would lie on the threshold line
-            y = threshold + 0.03
-        write(ax, k, y, f"{value:.2f}".removeprefix("0"), size=SMALL, va="bottom")
+def tokens_per_round(curves: Mapping[str, tuple[ArrayLike, ArrayLike]], title: str | None = None) -> Picture:
+    """Draw the tokens per round against the number of draft tokens that the target verifies.
 
+    Args:
+        curves: Label → (verified draft tokens, tokens per round), two sequences of equal length.
+        title: Title of the picture.
 
-def _draw_cut(ax: Axes, positions: int, budget: int, threshold: float) -> None:
-    """Draw the threshold, the cut behind the verified prefix, and what lies on either side of it."""
-    ax.axhline(threshold, color=ORANGE, linestyle="--", linewidth=1.8, zorder=3)
-    write(ax, positions + 0.5, threshold, f"threshold {threshold:g}", color=ORANGE, ha="left")
-    if 0 < budget < positions:
-        ax.axvline(budget + 0.5, color=INK, linestyle=":", linewidth=1.4, ymax=1.22, clip_on=False)
-    if budget > 0:
-        write(ax, budget + 0.35, 1.16, f"verified: {budget}", bold=True, ha="right", va="bottom")
-    if budget < positions:
-        write(ax, budget + 0.65, 1.16, f"trimmed: {positions - budget}", bold=True, ha="left", va="bottom")
+    Returns:
+        The picture; each curve is named at its end.
+    """
+    check_labelled("curves", curves, "two sequences")
+    figure = picture(6.6, 3.6)
+    (ax,) = plot_axes(figure)
+    ends: list[tuple[float, str, str]] = []
+    for index, (label, pair) in enumerate(curves.items()):
+        xs, ys = (numbers(f"curves[{label!r}][{i}]", values) for i, values in enumerate(pair))
+        check_same_shape(f"curves[{label!r}][0]", xs, f"curves[{label!r}][1]", ys)
+        if xs.size == 0:
+            raise ValueError(f"curves[{label!r}] is empty: it needs at least one point.")
+        ax.plot(xs, ys, label=label, **stroke(index))
+        ends.append((float(ys[-1]), label, stroke(index)["color"]))
+    name_ends(ax, ends)
+    label_axes(ax, title, x="draft tokens verified per round", y="tokens per round, τ", pad=12)
+    grid(ax)
+    hide_spines(ax, "left")
+    return figure

@@ -1,39 +1,30 @@
-"""The picture that opens the kit: which token waits for which, in three ways of drafting."""
+"""What goes into a drafter and what comes out: three ways of drafting, and the two layouts of a block."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from matplotlib.axes import Axes
 
-from dspark_mini.inputs import whole_number
-from dspark_mini.viz.style import (
-    BLUE,
-    GREEN,
-    INK,
-    LARGE,
-    ORANGE,
-    SMALL,
-    Picture,
-    arrow,
-    box,
-    canvas,
-    picture,
-    subscript,
-    write,
-)
+from dspark_mini.inputs import whole_number, whole_numbers
+from dspark_mini.viz.colors import BLUE, GREEN, INK, LARGE, NORMAL, ORANGE, SMALL, Look, solid
+from dspark_mini.viz.draw import arrow, box, write
+from dspark_mini.viz.labels import check_labelled, subscript
+from dspark_mini.viz.style import Picture, canvas, picture
 
-INPUT, FORWARD, DRAFT = 0.0, 1.15, 2.3  # heights of the three rows
+INPUT, FORWARD, DRAFT, TITLE = 0.0, 1.15, 2.3, 3.35  # heights of the rows
 SIDE, HALF = 0.74, 0.37  # of a token's box
 GAP = 1.1  # between two panels
 
 
 def who_depends_on_what(block_size: int = 4) -> Picture:
-    """Draw what each drafted token waits for: autoregressive drafting, DFlash and DSpark side by side.
+    """Draw what each draft token waits for: autoregressive drafting, DFlash and DSpark side by side.
 
     Args:
-        block_size: γ, the number of drafted tokens, from 2 to 5.
+        block_size: γ, number of draft tokens, from 2 to 5.
 
     Returns:
-        The picture: inputs below, the drafter's forwards in the middle, drafted tokens above.
+        The picture: inputs below, the drafter's forwards in the middle, draft tokens above.
     """
     gamma = whole_number("block_size", block_size, low=2, high=5)
     width = max(gamma, 3) + 1.0  # of a panel
@@ -41,8 +32,7 @@ def who_depends_on_what(block_size: int = 4) -> Picture:
     inch = min(0.6, 8.8 / (total + 1.6))
     figure = picture(inch * (total + 1.6), inch * 5.6)
     ax = canvas(figure, -1.6, total, -1.85, 3.75)
-    for y, name in ((INPUT, "input"), (FORWARD, "drafter"), (DRAFT, "draft")):
-        write(ax, -0.35, y, name, size=SMALL, ha="right")
+    _name_rows(ax)
     for number, draw in enumerate((_autoregressive, _dflash, _dspark)):
         draw(ax, number * (width + GAP) + width / 2, gamma)
     return figure
@@ -52,9 +42,9 @@ def _autoregressive(ax: Axes, middle: float, gamma: int) -> None:
     left = middle - (gamma - 1) / 2
     for k in range(1, gamma + 1):
         x = left + k - 1
-        _given(ax, x, k - 1)
+        _input(ax, x, subscript("x", k - 1))
         _forward(ax, x, x, str(k))
-        _drafted(ax, x, k)
+        _output(ax, x, k)
         if k < gamma:
             arrow(ax, (x + HALF - 0.06, DRAFT - HALF), (x + 1 - HALF + 0.06, INPUT + HALF), color=ORANGE, width=1.6)
     _caption(ax, middle, "autoregressive", f"{gamma} forwards", "each waits for the token before")
@@ -62,49 +52,94 @@ def _autoregressive(ax: Axes, middle: float, gamma: int) -> None:
 
 def _dflash(ax: Axes, middle: float, gamma: int) -> None:
     left = middle - gamma / 2
-    _given(ax, left, 0)
+    _input(ax, left, "x₀")
     _forward(ax, left, left + gamma, "one forward")
-    for k in range(1, gamma + 1):  # anchor + γ masks in; the masks predict
+    for k in range(1, gamma + 1):  # the anchor and γ masks go in; the masks predict
         _mask(ax, left + k, gamma)
-        _drafted(ax, left + k, k)
+        _output(ax, left + k, k)
     _caption(ax, middle, "DFlash", "1 forward", "no token sees another's choice")
 
 
 def _dspark(ax: Axes, middle: float, gamma: int) -> None:
     left = middle - (gamma - 1) / 2
-    _given(ax, left, 0)
+    _input(ax, left, "x₀")
     _forward(ax, left, left + gamma - 1, "one forward")
-    for k in range(1, gamma + 1):  # anchor + γ − 1 masks in; all of them predict
+    for k in range(1, gamma + 1):  # the anchor and γ − 1 masks go in; all of them predict
         x = left + k - 1
         if k > 1:
             _mask(ax, x, gamma)
             arrow(ax, (x - 1 + HALF, DRAFT), (x - HALF, DRAFT), color=ORANGE, width=1.6)
-        _drafted(ax, x, k)
+        _output(ax, x, k)
     arrow(ax, (left - HALF, INPUT), (left - HALF, DRAFT), color=ORANGE, bend=-0.25, width=1.6)
     _caption(ax, middle, "DSpark", "1 forward + a light chain", "each corrected by the token before")
 
 
-def _given(ax: Axes, x: float, k: int) -> None:
-    """Draw a token that is fed in: the anchor, or one that was drafted before."""
-    box(ax, x, INPUT, SIDE, SIDE, subscript("x", k), fill=INK, ink="white")
+def _name_rows(ax: Axes) -> None:
+    for y, name in ((INPUT, "input"), (FORWARD, "drafter"), (DRAFT, "draft")):
+        write(ax, -0.35, y, name, size=SMALL, ha="right")
+
+
+def _input(ax: Axes, x: float, text: str, is_mask: bool = False, size: float = NORMAL) -> None:
+    """Draw a token that goes into the drafter."""
+    look: Look = {"line": "--"} if is_mask else {"fill": INK, "ink": "white"}
+    box(ax, x, INPUT, SIDE, SIDE, text, size=size, **look)
     arrow(ax, (x, INPUT + HALF), (x, FORWARD - 0.3))
 
 
 def _mask(ax: Axes, x: float, gamma: int) -> None:
-    box(ax, x, INPUT, SIDE, SIDE, "mask" if gamma < 5 else "m", line="--", size=7.5 if gamma < 5 else SMALL)
-    arrow(ax, (x, INPUT + HALF), (x, FORWARD - 0.3))
+    _input(ax, x, "mask" if gamma < 5 else "m", is_mask=True, size=7.5 if gamma < 5 else SMALL)
 
 
 def _forward(ax: Axes, first: float, last: float, text: str) -> None:
-    box(ax, (first + last) / 2, FORWARD, last - first + SIDE, 0.6, text, fill=BLUE, edge=BLUE, ink="white", size=SMALL)
+    box(ax, (first + last) / 2, FORWARD, last - first + SIDE, 0.6, text, size=SMALL, **solid(BLUE))
 
 
-def _drafted(ax: Axes, x: float, k: int) -> None:
-    arrow(ax, (x, FORWARD + 0.3), (x, DRAFT - HALF))
-    box(ax, x, DRAFT, SIDE, SIDE, subscript("x", k), fill=GREEN, edge=GREEN, ink="white")
+def _output(ax: Axes, x: float, k: int, is_fed: bool = True) -> None:
+    """Draw draft token k, with an arrow from the forward if one of its inputs stands below."""
+    if is_fed:
+        arrow(ax, (x, FORWARD + 0.3), (x, DRAFT - HALF))
+    box(ax, x, DRAFT, SIDE, SIDE, subscript("x", k), **solid(GREEN))
 
 
 def _caption(ax: Axes, middle: float, title: str, cost: str, reason: str) -> None:
-    write(ax, middle, 3.35, title, size=LARGE, bold=True)
+    write(ax, middle, TITLE, title, size=LARGE, bold=True)
     write(ax, middle, -0.95, cost, bold=True)
     write(ax, middle, -1.45, reason, size=SMALL)
+
+
+def block_layouts(layouts: Mapping[str, tuple[Sequence[int], Sequence[int]]]) -> Picture:
+    """Draw what goes into the drafter for one block, and the input positions that predict.
+
+    Args:
+        layouts: Label → (input ids, positions that predict), as draft_inputs returns them.
+
+    Returns:
+        The picture: inputs below, one forward, predictions above; one without an input stands apart.
+    """
+    check_labelled("layouts", layouts, "(input ids, positions)")
+    panels: dict[str, tuple[list[int], list[int]]] = {}
+    for label, (ids, positions) in layouts.items():
+        inputs = whole_numbers(f"layouts[{label!r}] input ids", ids, low=0)
+        panels[label] = inputs, whole_numbers(f"layouts[{label!r}] positions", positions, low=0)
+    widths = [max(len(ids), *(position + 1 for position in positions), 3) + 0.9 for ids, positions in panels.values()]
+    total = sum(widths)
+    inch = min(0.62, 8.8 / (total + 1.5))
+    figure = picture(inch * (total + 1.5), inch * 4.6)
+    ax = canvas(figure, -1.5, total, -0.8, 3.8)
+    _name_rows(ax)
+    left = 0.4
+    for (label, (ids, positions)), width in zip(panels.items(), widths):
+        _draw_layout(ax, left, label, ids, positions)
+        left += width
+    return figure
+
+
+def _draw_layout(ax: Axes, left: float, label: str, ids: list[int], positions: list[int]) -> None:
+    last = left + len(ids) - 1
+    write(ax, (left + last) / 2, TITLE, label, size=LARGE, bold=True)
+    _forward(ax, left, last, "one forward")
+    for index, token in enumerate(ids):
+        _input(ax, left + index, str(token), is_mask=index > 0, size=SMALL if len(str(token)) < 5 else 6.0)
+    for k, position in enumerate(positions, start=1):
+        _output(ax, left + position, k, is_fed=position < len(ids))
+        write(ax, left + position, DRAFT + 0.54, f"row {position}", size=7.5)

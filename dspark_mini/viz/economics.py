@@ -1,4 +1,4 @@
-"""Time and gain: where a round spends its time, when it is faster than plain decoding, and what is decided."""
+"""Time and gain: where a round spends its time, when it beats plain decoding, and what is decided."""
 
 from __future__ import annotations
 
@@ -8,83 +8,83 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike, NDArray
 
 from dspark_mini.inputs import number, numbers
-from dspark_mini.viz.style import (
-    BLUE,
-    GREEN,
-    INK,
-    LARGE,
-    NORMAL,
-    ORANGE,
-    PURPLE,
-    SMALL,
-    Picture,
-    cells,
-    head,
-    hide_frame,
-    picture,
-    plot_axes,
-    write,
-)
+from dspark_mini.viz.colors import BLUE, GREEN, INK, LARGE, NORMAL, OPEN, ORANGE, PURPLE, SMALL
+from dspark_mini.viz.draw import cell_text, cells, write
+from dspark_mini.viz.labels import check_labelled
+from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, picture, plot_axes
 
 GAIN = LinearSegmentedColormap.from_list("gain", ["#dde5ec", "#5aa5d6", "#00639c"])
 LOSS = LinearSegmentedColormap.from_list("loss", ["#f3e6dc", "#dd9a63", "#a84b00"])
-FILLS = {"target": GREEN, "verify": GREEN, "draft": BLUE, "correct": PURPLE}
+STEPS = {"draft": BLUE, "verify": GREEN, "target": GREEN, "correct": PURPLE}
 
 
 def time_line(rows: Mapping[str, Sequence[tuple[str, float]]], tokens: Mapping[str, float]) -> Picture:
-    """Draw what a decoder does one after the other, as blocks along a common axis of time.
+    """Draw the steps of several decoders as blocks along a common time axis.
 
     Args:
-        rows: label → (what, how long), in order; what is 'draft', 'verify', 'target' or 'correct'.
-        tokens: label → how many tokens come out by the end of the row.
+        rows: Label → (step, duration) in order; a step is 'draft', 'verify', 'target' or 'correct'.
+        tokens: Label → number of tokens that the row yields.
 
     Returns:
-        The picture: one row a decoder, with the time a token behind it.
+        The picture: one row per decoder, followed by its time per token.
     """
+    check_labelled("rows", rows, "steps")
     figure = picture(8.6, 0.62 * len(rows) + 0.9)
-    ax = plot_axes(figure)[0]
-    for y, (label, steps) in enumerate(rows.items()):
-        now = 0.0
-        for what, duration in steps:
-            width = number(f"rows[{label!r}]", duration, low=0.0)
-            if what not in FILLS:
-                raise ValueError(f"rows[{label!r}] has a step {what!r}, but a step is one of {', '.join(FILLS)}.")
-            box = Rectangle((now + 0.02, y - 0.3), width - 0.04, 0.6, facecolor=FILLS[what], edgecolor="none", gid=what)
-            ax.add_patch(box)
-            if width > 0.55:
-                write(ax, now + width / 2, y, what, size=SMALL, color="white", va="center_baseline")
-            now += width
-        text = f"{tokens[label]:g} tokens in {now:g}: {now / tokens[label]:.2f} a token"
-        write(ax, now + 0.15, y, text, size=SMALL, bold=True, ha="left", va="center_baseline")
-    longest = max(sum(duration for _, duration in steps) for steps in rows.values())
-    ax.set(xlim=(0, longest * 1.42), ylim=(len(rows) - 0.5, -0.5))
+    (ax,) = plot_axes(figure)
+    ends = [_draw_steps(ax, y, label, steps) for y, (label, steps) in enumerate(rows.items())]
+    for y, (label, end) in enumerate(zip(rows, ends, strict=True)):
+        if label not in tokens:
+            raise ValueError(f"tokens has no entry {label!r}, but rows has one.")
+        text = f"{tokens[label]:g} tokens in {end:g}: {end / tokens[label]:.2f} per token"
+        write(ax, end + 0.15, y, text, size=SMALL, bold=True, ha="left", va="center_baseline")
+    ax.set(xlim=(0, max(ends) * 1.42), ylim=(len(rows) - 0.5, -0.5))
     ax.set_yticks(range(len(rows)), list(rows))
     ax.tick_params(axis="y", labelsize=NORMAL)
-    ax.set_xticks(range(int(longest) + 1))
-    ax.set_xlabel("time, in forwards of the target", color=INK, fontsize=NORMAL)
-    ax.spines["left"].set_visible(False)
+    ax.set_xticks(range(int(max(ends)) + 1))
+    label_axes(ax, x="time, in forwards of the target")
+    hide_spines(ax, "left")
+    unnamed = {patch.get_gid() for patch in ax.patches} - {text.get_text() for text in ax.texts}
+    if unnamed:  # all blocks of these steps are too narrow for the name
+        legend(figure, [Patch(color=color, label=step) for step, color in STEPS.items() if step in unnamed])
     return figure
 
 
+def _draw_steps(ax: Axes, y: int, label: str, steps: Sequence[tuple[str, float]]) -> float:
+    """Draw one row, and return where it ends."""
+    now = 0.0
+    for step, duration in steps:
+        width = number(f"rows[{label!r}]", duration, low=0.0)
+        if step not in STEPS:
+            raise ValueError(f"rows[{label!r}] has a step {step!r}, but a step is one of {', '.join(STEPS)}.")
+        block = Rectangle((now + 0.02, y - 0.3), width - 0.04, 0.6, facecolor=STEPS[step], edgecolor="none", gid=step)
+        ax.add_patch(block)
+        if width > 0.55:
+            cell_text(ax, now + width / 2, y, step, "white")
+        now += width
+    return now
+
+
 def speedup_map(panels: Mapping[str, ArrayLike], acceptance: ArrayLike, draft_cost: ArrayLike) -> Picture:
-    """Draw the speed-up over acceptance and draft cost as a table of shaded cells, with the line of break-even.
+    """Draw the speed-up over acceptance and draft cost as shaded cells, with the line of break-even.
 
     Args:
-        panels: title → (rows, columns) speed-ups, one row a draft cost, one column an acceptance.
-        acceptance: (columns,) the chance that a draft token is accepted, given that those before were.
-        draft_cost: (rows,) the time of one forward of the drafter, in forwards of the target.
+        panels: Title → (rows, columns) speed-ups, one row per draft cost, one column per acceptance.
+        acceptance: (columns,) probability that a draft token is accepted, given that all before it were.
+        draft_cost: (rows,) time of one forward of the drafter, in forwards of the target.
 
     Returns:
         The picture; the thick line separates the cells below 1 from the rest.
     """
     columns, rows = numbers("acceptance", acceptance), numbers("draft_cost", draft_cost)
-    tables = {title: np.asarray(values, dtype=np.float64) for title, values in panels.items()}
-    figure = picture(0.44 * (columns.size + 1.4) * len(tables) + 0.6, 0.4 * rows.size + 1.3)
-    for ax, (title, values) in zip(plot_axes(figure, len(tables)), tables.items(), strict=True):
+    check_labelled("panels", panels, "speed-ups")
+    figure = picture(0.44 * (columns.size + 1.4) * len(panels) + 0.6, 0.4 * rows.size + 1.3)
+    axes = plot_axes(figure, len(panels))
+    for ax, (title, panel) in zip(axes, panels.items(), strict=True):
+        values = np.asarray(panel, dtype=np.float64)
         if values.shape != (rows.size, columns.size):
             raise ValueError(f"panels[{title!r}] has shape {values.shape}, not {(rows.size, columns.size)}.")
         _draw_speedups(ax, values)
@@ -92,22 +92,19 @@ def speedup_map(panels: Mapping[str, ArrayLike], acceptance: ArrayLike, draft_co
         ax.set(xlim=(-0.6, columns.size - 0.4), ylim=(-0.6, rows.size - 0.4), aspect="equal")
         ax.set_xticks(range(columns.size), [f"{value:.2g}".removeprefix("0") for value in columns])
         ax.set_yticks(range(rows.size), [f"{value:g}" for value in rows])
-        ax.set_xlabel("acceptance of a draft token", color=INK, fontsize=NORMAL)
-        head(ax, title, pad=8)
-        hide_frame(ax)
-    figure.axes[0].set_ylabel("one forward of the drafter\n(target = 1)", color=INK, fontsize=NORMAL)
+        label_axes(ax, title, x="acceptance of a draft token")
+        hide_spines(ax)
+    label_axes(axes[0], y="one forward of the drafter\n(target = 1)")
     return figure
 
 
 def _draw_speedups(ax: Axes, values: NDArray[np.float64]) -> None:
-    points, colors = [], []
-    for (y, x), value in np.ndenumerate(values):
-        strength = min(abs(np.log2(value)) / 1.5, 1.0)  # a factor of 2.8 has the full colour
-        points.append((float(x), float(y)))
-        colors.append(GAIN(strength) if value >= 1.0 else LOSS(strength))
-        ink = "white" if strength > 0.6 else "black"
-        write(ax, x, y, f"{value:.2f}", size=SMALL, color=ink, va="center_baseline")
-    cells(ax, points, colors, "speed-ups")
+    strength = np.minimum(np.abs(np.log2(np.maximum(values, 1e-3))) / 1.5, 1.0)  # a factor of 2.8 has the full colour
+    at = list(np.ndindex(values.shape))
+    colors = [(GAIN if values[index] >= 1.0 else LOSS)(strength[index]) for index in at]
+    cells(ax, [(x, y) for y, x in at], colors, "speed-ups")
+    for y, x in at:
+        cell_text(ax, x, y, f"{values[y, x]:.2f}", "white" if strength[y, x] > 0.6 else "black")
 
 
 def _draw_break_even(ax: Axes, values: NDArray[np.float64]) -> None:
@@ -119,38 +116,38 @@ def _draw_break_even(ax: Axes, values: NDArray[np.float64]) -> None:
 
 
 def gain_bars(decisions: Mapping[str, Mapping[str, Any]], current: int, min_gain: float = 0.0) -> Picture:
-    """Draw the gain of every verify length, the least that is wanted, and what was decided.
+    """Draw the gain of every verify length, the gain that is required, and the decision.
 
     Args:
-        decisions: title → what net_benefit returned: decision, verify_length, gain and gains.
-        current: the verify length before the decision.
-        min_gain: the least gain that is wanted.
+        decisions: Title → result of net_benefit: decision, verify_length, gain and gains.
+        current: Verify length before the decision.
+        min_gain: Least gain that is required.
 
     Returns:
-        The picture: bars that reach min_gain are filled, the others hatched; an arrow goes to the decision.
+        The picture: bars that reach min_gain are filled, the others hatched; a triangle marks the decision.
     """
+    check_labelled("decisions", decisions, "the result of net_benefit")
     figure = picture(2.0 + 2.5 * len(decisions), 3.3)
-    for ax, (title, found) in zip(plot_axes(figure, len(decisions)), decisions.items(), strict=True):
-        gains = 100.0 * numbers("gains", found["gains"])
+    axes = plot_axes(figure, len(decisions))
+    label_axes(axes[0], y="gain over plain decoding, %")
+    for ax, (title, result) in zip(axes, decisions.items(), strict=True):
+        gains = numbers(f"decisions[{title!r}] gains", result["gains"])  # (γ + 1,)
         for length, gain in enumerate(gains):
-            reaches = length > 0 and found["gains"][length] >= min_gain
-            color, hatch = (BLUE, "") if reaches else (INK, "////")
-            fill = BLUE if reaches else "none"
-            ax.bar(length, gain, width=0.7, linewidth=1.1, edgecolor=color, facecolor=fill, hatch=hatch)
+            look = {"color": BLUE} if length > 0 and gain >= min_gain else OPEN
+            ax.bar(length, 100 * gain, width=0.7, linewidth=1.1, **look)
         ax.axhline(0, color=INK, linewidth=1.0)
         if min_gain:
-            ax.axhline(100.0 * min_gain, color=ORANGE, linestyle="--", linewidth=1.5)
-        names = [f"{length}\nnow" if length == current else str(length) for length in range(gains.size)]
-        ax.set_xticks(range(gains.size), names)
-        ax.set_xlabel("verify length ℓ", color=INK, fontsize=NORMAL)
-        head(ax, title, pad=24)
-        chosen = found["verify_length"]
-        text = (
-            f"{found['decision']}: ℓ = {chosen}, {100 * found['gain']:+.0f} %" if chosen else "reject: decode plainly"
-        )
-        write(ax, 0.5, 1.02, text, size=LARGE, color=ORANGE, bold=True, va="bottom").set_transform(ax.transAxes)
-        if chosen:
-            ax.plot(chosen, max(gains[chosen], 0) + 4, marker="v", color=ORANGE, markersize=8)
-        ax.spines["left"].set_visible(False)
-    figure.axes[0].set_ylabel("gain over plain decoding, %", color=INK, fontsize=NORMAL)
+            ax.axhline(100 * min_gain, color=ORANGE, linestyle="--", linewidth=1.5)
+        ax.set_xticks(range(gains.size), [f"{ell}\nnow" if ell == current else str(ell) for ell in range(gains.size)])
+        label_axes(ax, title, x="verify length ℓ", pad=24)
+        hide_spines(ax, "left")
+        _write_decision(ax, result, gains)
     return figure
+
+
+def _write_decision(ax: Axes, result: Mapping[str, Any], gains: NDArray[np.float64]) -> None:
+    chosen, text = result["verify_length"], "reject: decode plainly"
+    if chosen:
+        text = f"{result['decision']}: ℓ = {chosen}, {100 * result['gain']:+.0f} %"
+        ax.plot(chosen, 100 * max(gains[chosen], 0) + 4, marker="v", color=ORANGE, markersize=8)
+    write(ax, 0.5, 1.02, text, size=LARGE, color=ORANGE, bold=True, va="bottom", transform=ax.transAxes)

@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from dspark_mini.corpus import DOMAINS
-from dspark_mini.viz.calibration import reliability_diagram
-from dspark_mini.viz.estimates import Estimates, Stroke, curve, row_of_axes, with_legend
-from dspark_mini.viz.style import FAINT, INK, NORMAL, SMALL, STROKES, Picture, svg, write
+from dspark_mini.viz.colors import FAINT, SMALL, STROKES
+from dspark_mini.viz.confidence import reliability_diagram
+from dspark_mini.viz.draw import write
+from dspark_mini.viz.style import Picture, grid, label_axes, legend, picture, plot_axes, svg
+
+Entry = Mapping[str, Any]  # the results of one experiment, as in evidence.json
+Estimates = Sequence[Mapping[str, Any] | None]
+Stroke = tuple[str, str, str]  # colour, line, marker
 
 DRAFTERS: dict[str, Stroke] = dict(zip(("dflash", "dspark", "autoregressive", "dspark-rnn"), STROKES))
 DRAFTERS["dspark without its head"] = (STROKES[1][0], ":", "X")
 PAPER = {"EAGLE-3": "autoregressive", "DFlash": "dflash", "DSpark": "dspark"}
 FATES: dict[str, Stroke] = {"accepted": (STROKES[2][0], "-", "P"), "rejected": (STROKES[3][0], "--", "x")}
-WAYS: dict[str, Stroke] = dict(zip(("scheduled", "lagged budget", "plain"), STROKES[1:]))
-WAYS = {f"fixed {n}": (STROKES[0][0], "--", marker) for n, marker in zip((1, 3, 5, 7), "vxPs")} | WAYS
+POLICIES: dict[str, Stroke] = {f"fixed {n}": (STROKES[0][0], "--", marker) for n, marker in zip((1, 3, 5, 7), "vxPs")}
+POLICIES |= dict(zip(("scheduled", "lagged budget", "plain"), STROKES[1:]))
+TAU = "tokens per round, τ"
 
 
-def draw(name: str, entry: Mapping[str, Any], path: str | os.PathLike[str]) -> bool:
-    """Draw the picture of an experiment into a file, where it has results.
+def draw(name: str, entry: Entry, path: str | os.PathLike[str]) -> bool:
+    """Write the picture of an experiment as SVG, if it has results.
 
     Args:
-        name: of the experiment: table_1, figure_2 and so on.
-        entry: its results, as they stand in evidence.json.
-        path: of the svg.
+        name: Name of the experiment: table_1, figure_2 and so on.
+        entry: Its results, as in evidence.json.
+        path: File to write.
 
     Returns:
         Whether there was anything to draw.
@@ -39,106 +45,131 @@ def draw(name: str, entry: Mapping[str, Any], path: str | os.PathLike[str]) -> b
     return figure is not None
 
 
-def table_1(entry: Mapping[str, Any]) -> Picture | None:
+def _axes(titles: Sequence[str], x: str, share_y: bool = True, width: float = 3.0) -> tuple[Picture, list[Axes]]:
+    """Return a picture with one axes per title, and these."""
+    figure = picture(width * len(titles), 3.3)
+    row = plot_axes(figure, len(titles), share_y)
+    for ax, title in zip(row, titles):
+        grid(ax)
+        label_axes(ax, title, x=x)
+    return figure, row
+
+
+def _curve(ax: Axes, x: Sequence[float], estimates: Estimates, stroke: Stroke, label: str, line: bool = True) -> None:
+    """Draw estimates with their intervals; an unknown one leaves a gap."""
+    mean, low, high = (
+        np.array([np.nan if one is None or one.get(key) is None else one[key] for one in estimates], dtype=np.float64)
+        for key in ("mean", "low", "high")
+    )
+    reach = np.nan_to_num(np.stack((mean - low, high - mean)).clip(min=0.0))  # (2, n), 0 without an interval
+    color, dashes, marker = stroke
+    look: dict[str, Any] = {"color": color, "linestyle": dashes if line else "none", "marker": marker, "zorder": 3}
+    ax.errorbar(x, mean, reach, label=label, markersize=6, linewidth=1.8, elinewidth=1.2, capsize=2.5, **look)
+
+
+def table_1(entry: Entry) -> Picture | None:
     """Draw τ by domain and drafter: here, and in the paper."""
     rows = {name: row for name, row in entry["ours"]["tau"].items() if any(row.values())}
     if not rows:
         return None
-    here, paper = row = row_of_axes(2, ["here", "in the paper, Qwen3-4B"], "", width=4.2)
+    figure, (here, paper) = _axes(["here", "in the paper, Qwen3-4B"], "", width=4.2)
     for place, (name, values) in enumerate(rows.items()):
         estimates = [values[domain] and values[domain]["over_seeds"] for domain in DOMAINS]
-        _beside(here, place, len(rows), estimates, name)
+        _points(here, place, len(rows), estimates, name)
     for place, (published, name) in enumerate(PAPER.items()):
-        sets = np.reshape(entry["paper"]["tau"][published], (3, 3)).mean(axis=1)  # three sets a domain
-        _beside(paper, place, len(PAPER), [{"mean": value} for value in sets], name)
-    for ax in row:
+        means = np.reshape(entry["paper"]["tau"][published], (3, 3)).mean(axis=1)  # of three sets per domain
+        _points(paper, place, len(PAPER), [{"mean": value} for value in means], name)
+    for ax in (here, paper):
         ax.set_xticks(range(3), DOMAINS)
-    here.set_ylim(bottom=1.0)  # a round brings at least one token
-    here.set_ylabel("tokens a round, τ", color=INK, fontsize=NORMAL)
-    return with_legend(row)
+    here.set_ylim(bottom=1.0)  # a round yields at least one token
+    label_axes(here, y=TAU)
+    legend(figure, handle_length=3.0)
+    return figure
 
 
-def _beside(ax: Axes, place: int, count: int, estimates: Estimates, name: str) -> None:
-    """Put the points of a drafter beside those of the others."""
+def _points(ax: Axes, place: int, count: int, estimates: Estimates, name: str) -> None:
+    """Draw the points of one of `count` drafters, beside those of the others."""
     shift = 0.5 * (place - (count - 1) / 2) / count
-    curve(ax, [domain + shift for domain in range(3)], estimates, DRAFTERS[name], name, line=False)
+    _curve(ax, [domain + shift for domain in range(3)], estimates, DRAFTERS[name], name, line=False)
 
 
-def figure_2(entry: Mapping[str, Any]) -> Picture | None:
-    """Draw how often a position is accepted once those before it were."""
+def figure_2(entry: Entry) -> Picture | None:
+    """Draw the conditional acceptance of each position."""
     rows = {name: row for name, row in entry["ours"]["conditional_acceptance"].items() if row}
     if not rows:
         return None
-    axes = row_of_axes(3, DOMAINS, "position in the block")
+    figure, axes = _axes(DOMAINS, "position in the block")
     for ax, domain in zip(axes, DOMAINS):
         for name, row in rows.items():
             positions = range(1, len(row[domain]) + 1)
-            curve(ax, positions, row[domain], DRAFTERS[name], name)
+            _curve(ax, positions, row[domain], DRAFTERS[name], name)
             ax.set_xticks(positions)
         ax.set_ylim(0.0, 1.03)
-    axes[0].set_ylabel("accepted, given that all before it were", color=INK, fontsize=NORMAL)
-    return with_legend(axes)
+    label_axes(axes[0], y="conditional acceptance")
+    legend(figure, handle_length=3.0)
+    return figure
 
 
-def figure_3(entry: Mapping[str, Any]) -> Picture | None:
+def figure_3(entry: Entry) -> Picture | None:
     """Draw τ by the number of layers."""
     rows = entry["ours"]["tau"]
     if not any(rows.values()):
         return None
     depths = sorted({int(name.rsplit("-", 1)[1]) for name in rows})
-    axes = row_of_axes(3, DOMAINS, "layers of the drafter")
+    figure, axes = _axes(DOMAINS, "layers of the drafter")
+    _tau_curves(axes, depths, {kind: [rows[f"{kind}-{depth}"] for depth in depths] for kind in ("dflash", "dspark")})
+    legend(figure, handle_length=3.0)
+    return figure
+
+
+def _tau_curves(axes: Sequence[Axes], xs: Sequence[int], curves: Mapping[str, Sequence[Any]]) -> None:
+    """Draw τ by domain: the estimates of each drafter at each x, with None for those that are unknown."""
     for ax, domain in zip(axes, DOMAINS):
-        for kind in ("dflash", "dspark"):
-            found = [rows[f"{kind}-{depth}"] for depth in depths]
-            curve(ax, depths, [one and one[domain] for one in found], DRAFTERS[kind], kind)
-        ax.set_xticks(depths)
-    axes[0].set_ylim(bottom=1.0)
-    axes[0].set_ylabel("tokens a round, τ", color=INK, fontsize=NORMAL)
-    return with_legend(axes)
+        for name, row in curves.items():
+            _curve(ax, xs, [estimate and estimate[domain] for estimate in row], DRAFTERS[name], name)
+        ax.set_xticks(xs)
+        ax.set_ylim(bottom=1.0)
+    label_axes(axes[0], y=TAU)
 
 
-def figure_4(entry: Mapping[str, Any]) -> Picture | None:
-    """Draw τ by the length of the block, and the share of a round that the head takes."""
+def figure_4(entry: Entry) -> Picture | None:
+    """Draw τ by the block size, and the share of a round that the head takes."""
     ours = entry["ours"]
     if not any(one for row in ours["tau"].values() for one in row):
         return None
-    lengths = ours["block_length"]
-    axes = row_of_axes(4, [*DOMAINS, "the head's share"], "length of the block, γ", share_y=False, width=2.6)
-    for ax, domain in zip(axes, DOMAINS):
-        for name, row in ours["tau"].items():
-            kind = name.rsplit("-", 1)[0]
-            curve(ax, lengths, [one and one[domain] for one in row], DRAFTERS[kind], kind)
-        ax.set_ylim(bottom=1.0)
-    axes[0].set_ylabel("tokens a round, τ", color=INK, fontsize=NORMAL)
+    sizes = ours["block_length"]
+    figure, axes = _axes([*DOMAINS, "time of the head"], "block size γ", share_y=False, width=2.6)
+    _tau_curves(axes, sizes, {name.rsplit("-", 1)[0]: row for name, row in ours["tau"].items()})
     shares = [{"mean": share and 100 * share} for share in ours["share_of_the_head"]]
-    curve(axes[3], lengths, shares, DRAFTERS["dspark"], "dspark")
+    _curve(axes[3], sizes, shares, DRAFTERS["dspark"], "dspark")
     low, high = (100 * share for share in entry["paper"]["share_of_the_head"])
     axes[3].axhspan(low, high, color=FAINT, linewidth=0)
-    write(axes[3], lengths[-1], high, f"paper: {low:g}–{high:g} %", size=SMALL, ha="right", va="bottom")
-    axes[3].set_ylabel("% of a round", color=INK, fontsize=NORMAL)
+    write(axes[3], sizes[-1], (low + high) / 2, f"paper: {low:g}–{high:g} %", size=SMALL, ha="right")
+    label_axes(axes[3], y="% of a round")
     axes[3].set_ylim(bottom=0.0)
-    for ax in axes:
-        ax.set_xticks(lengths)
-    return with_legend(axes)
+    axes[3].set_xticks(sizes)
+    legend(figure, handle_length=3.0)
+    return figure
 
 
-def figure_5(entry: Mapping[str, Any]) -> Picture | None:
-    """Draw what a threshold on the confidence lets through."""
+def figure_5(entry: Entry) -> Picture | None:
+    """Draw what a confidence threshold lets through."""
     rows, thresholds = entry["ours"]["by_domain"], entry["ours"]["threshold"]
     if not rows:
         return None
-    axes = row_of_axes(4, ["acceptance rate", *DOMAINS], "threshold", share_y=False, width=2.6)
+    figure, axes = _axes(["acceptance rate", *DOMAINS], "threshold", share_y=False, width=2.6)
     for domain, stroke in zip(DOMAINS, STROKES):
-        curve(axes[0], thresholds, [one["acceptance_rate"] for one in rows[domain]], stroke, domain)
+        _curve(axes[0], thresholds, [one["acceptance_rate"] for one in rows[domain]], stroke, domain)
     for ax, domain in zip(axes[1:], DOMAINS):
         for name, stroke in FATES.items():
-            curve(ax, thresholds, [one[name] for one in rows[domain]], stroke, f"{name} drafts a round")
+            _curve(ax, thresholds, [one[name] for one in rows[domain]], stroke, f"{name} drafts per round")
         ax.set_ylim(0.0, 7.0)
     axes[0].set_ylim(0.0, 1.03)
-    return with_legend(axes)
+    legend(figure, handle_length=3.0)
+    return figure
 
 
-def figure_6(entry: Mapping[str, Any]) -> Picture | None:
+def figure_6(entry: Entry) -> Picture | None:
     """Draw reliability diagrams before and after sequential temperature scaling, with and without a shift."""
     ours, samples, errors = entry["ours"], {}, {}
     for name, when, label in (
@@ -153,39 +184,34 @@ def figure_6(entry: Mapping[str, Any]) -> Picture | None:
 
 
 def _samples(samples: list[int], predicted: list[float], happened: list[int]) -> tuple[list[float], list[int]]:
-    """Rebuild predictions and outcomes that fall into these bins with these sums."""
-    outcomes = [k < yes for count, yes in zip(samples, happened) for k in range(count)]
-    return np.repeat(predicted, samples).tolist(), [int(one) for one in outcomes]
+    """Return predictions and outcomes that fall into these bins with these sums."""
+    outcomes = [int(k < yes) for count, yes in zip(samples, happened) for k in range(count)]
+    return np.repeat(predicted, samples).tolist(), outcomes
 
 
-def figure_7_8(entry: Mapping[str, Any]) -> Picture | None:
+def figure_7_8(entry: Entry) -> Picture | None:
     """Draw throughput and verify budget against the number of requests."""
     if not entry["ours"]:
         return None
     rows = entry["ours"]["all domains"]["concurrency"]
     requests = [row["requests"] for row in rows]
-    titles = ["tokens a second", "… as a part of the scheduler's", "drafts verified a request"]
-    axes = row_of_axes(3, titles, "requests at a time", share_y=False, width=3.4)
-    for name, stroke in WAYS.items():
+    titles = ["tokens per second", "relative to the scheduler", "drafts verified per request"]
+    figure, axes = _axes(titles, "concurrent requests", share_y=False, width=3.4)
+    for name, stroke in POLICIES.items():
         speeds = [row["ways"][name]["tokens_per_second"] for row in rows]
         parts = [one["mean"] / row["ways"]["scheduled"]["tokens_per_second"]["mean"] for one, row in zip(speeds, rows)]
-        curve(axes[0], requests, speeds, stroke, name)
-        curve(axes[1], requests, [{"mean": part} for part in parts], stroke, name)
-        curve(axes[2], requests, [row["ways"][name]["verified_a_request"] for row in rows], stroke, name)
+        _curve(axes[0], requests, speeds, stroke, name)
+        _curve(axes[1], requests, [{"mean": part} for part in parts], stroke, name)
+        _curve(axes[2], requests, [row["ways"][name]["verified_a_request"] for row in rows], stroke, name)
     for ax in axes:
         ax.set_xscale("log", base=2)
         ax.set_xticks(requests, [str(count) for count in requests])
         ax.minorticks_off()
         ax.set_ylim(bottom=0.0)
-    return with_legend(axes)
+    legend(figure, handle_length=3.0)
+    return figure
 
 
-PICTURES: dict[str, Callable[[Mapping[str, Any]], Picture | None]] = {
-    "table_1": table_1,
-    "figure_2": figure_2,
-    "figure_3": figure_3,
-    "figure_4": figure_4,
-    "figure_5": figure_5,
-    "figure_6": figure_6,
-    "figure_7_8": figure_7_8,
+PICTURES: dict[str, Callable[[Entry], Picture | None]] = {
+    function.__name__: function for function in (table_1, figure_2, figure_3, figure_4, figure_5, figure_6, figure_7_8)
 }

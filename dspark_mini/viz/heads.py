@@ -1,4 +1,4 @@
-"""Pictures of the sequential heads: tables of biases, shares of drafted blocks, and the two input layouts."""
+"""Sequential heads: their tables of biases, and the blocks that several ways of drafting bring."""
 
 from __future__ import annotations
 
@@ -9,28 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from numpy.typing import ArrayLike, NDArray
 
-from dspark_mini.inputs import numbers, weight_matrix, whole_numbers
-from dspark_mini.viz.style import (
-    BLUE,
-    GREEN,
-    INK,
-    LARGE,
-    NORMAL,
-    SMALL,
-    STROKES,
-    Picture,
-    arrow,
-    box,
-    canvas,
-    cells,
-    head,
-    hide_frame,
-    one_line,
-    picture,
-    plot_axes,
-    subscript,
-    write,
-)
+from dspark_mini.inputs import numbers, weight_matrix
+from dspark_mini.viz.colors import SMALL, STROKES, Look
+from dspark_mini.viz.draw import cell_text, cells, write
+from dspark_mini.viz.labels import check_count, check_labelled, one_line
+from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, picture, plot_axes
 
 SIGNED = LinearSegmentedColormap.from_list("bias", ["#9c4400", "#e0a070", "#e4e6e8", "#7ab4dc", "#00508a"])
 HATCHES = ("", "////", "....", "\\\\\\\\")
@@ -41,134 +24,84 @@ def bias_tables(
     before: Sequence[object] | None = None,
     after: Sequence[object] | None = None,
 ) -> Picture:
-    """Draw tables of biases side by side: a row for what came before, a column for the token that follows.
+    """Draw tables of biases side by side: one row per previous token or prefix, one column per next token.
 
     Args:
-        tables: label → (rows, columns) biases, all of one shape.
-        before: (rows,) what to write for each row; its number by default.
-        after: (columns,) what to write for each column; its number by default.
+        tables: Label → (rows, columns) biases, all of one shape.
+        before: (rows,) names of the rows; their numbers by default.
+        after: (columns,) names of the columns; their numbers by default.
 
     Returns:
         The picture: blue cells favour a token, brown ones disfavour it; each cell shows its bias.
     """
-    if not isinstance(tables, Mapping) or not tables:
-        raise ValueError("tables must be a dict from label to biases, with at least one entry.")
-    values = {str(label): weight_matrix(f"tables[{label!r}]", table) for label, table in tables.items()}
+    check_labelled("tables", tables, "biases")
+    values = {label: weight_matrix(f"tables[{label!r}]", table) for label, table in tables.items()}
     rows, columns = next(iter(values.values())).shape
     for label, table in values.items():
         weight_matrix(f"tables[{label!r}]", table, rows, columns)
-    names = _names("before", before, rows), _names("after", after, columns)
+    row_names, column_names = _names("before", before, rows, "rows"), _names("after", after, columns, "columns")
     largest = max(float(np.abs(table).max()) for table in values.values()) or 1.0
     cell = min(0.5, 7.4 / (len(values) * (columns + 0.6)))  # inches
-    letters = max(len(name) for name in names[1])
+    letters = max(len(name) for name in column_names)
     figure = picture(len(values) * cell * (columns + 0.6) + 1.0, cell * rows + 0.6 + 0.075 * letters)
+    step = 1 + int(0.17 / cell)  # names that would touch are left out
     for ax, (label, table) in zip(plot_axes(figure, len(values)), values.items()):
-        _draw_table(ax, table / largest, table, cell)
-        ax.set_yticks(range(rows), names[0], parse_math=False)
+        _draw_table(ax, table / largest, table, with_numbers=cell > 0.3)
+        ax.set_yticks(range(0, rows, step), row_names[::step], parse_math=False)
         ax.tick_params(labeltop=True, labelbottom=False)
-        turn = 0 if 0.085 * letters < cell else 90
-        ax.set_xticks(range(columns), names[1], parse_math=False, rotation=turn)
-        head(ax, label, pad=8)
+        turn = 0 if 0.085 * letters < cell * step else 90
+        ax.set_xticks(range(0, columns, step), column_names[::step], parse_math=False, rotation=turn)
+        label_axes(ax, label)
     return figure
 
 
-def _names(argument: str, given: Sequence[object] | None, count: int) -> list[str]:
-    if given is not None and len(given) != count:
-        raise ValueError(f"{argument} has {len(given)} entries, but the tables have {count}.")
-    return [str(number) for number in range(count)] if given is None else [one_line(entry) for entry in given]
+def _names(argument: str, given: Sequence[object] | None, count: int, what: str) -> list[str]:
+    if given is None:
+        return [str(number) for number in range(count)]
+    check_count(argument, given, count, what)
+    return [one_line(entry) for entry in given]
 
 
-def _draw_table(ax: Axes, shares: NDArray[np.float64], table: NDArray[np.float64], cell: float) -> None:
-    points = [(float(x), float(y)) for y, x in np.ndindex(table.shape)]
-    cells(ax, points, [SIGNED((shares[int(y), int(x)] + 1.0) / 2.0) for x, y in points], "biases")
-    for x, y in points if cell > 0.3 else ():
-        value, strength = float(table[int(y), int(x)]), abs(float(shares[int(y), int(x)]))
-        text = f"{value:.1f}".replace("-", "−").replace("−0.0", "0.0").removesuffix(".0")
-        write(ax, x, y, text, size=SMALL, color="white" if strength > 0.75 else "black", va="center_baseline")
+def _draw_table(ax: Axes, shares: NDArray[np.float64], table: NDArray[np.float64], with_numbers: bool) -> None:
+    at = list(np.ndindex(table.shape))
+    cells(ax, [(x, y) for y, x in at], [SIGNED((shares[index] + 1.0) / 2.0) for index in at], "biases")
+    for y, x in at if with_numbers else ():
+        text = f"{table[y, x]:.1f}".replace("-", "−").replace("−0.0", "0.0").removesuffix(".0")
+        cell_text(ax, x, y, text, "white" if abs(shares[y, x]) > 0.75 else "black")
     ax.set(xlim=(-0.6, table.shape[1] - 0.4), ylim=(table.shape[0] - 0.4, -0.6), aspect="equal")
-    hide_frame(ax)
+    hide_spines(ax)
 
 
 def block_shares(shares: Mapping[str, ArrayLike], blocks: Sequence[object], title: str | None = None) -> Picture:
-    """Draw how often each block comes, as bars, for several ways of drafting.
+    """Draw how often several ways of drafting bring each block.
 
     Args:
-        shares: label → (n,) shares of the blocks, from 0 to 1.
-        blocks: (n,) what to write for each block.
-        title: what to write above.
+        shares: Label → (n,) share of each block, from 0 to 1.
+        blocks: (n,) names of the blocks.
+        title: Title of the picture.
 
     Returns:
-        The picture: a group of bars a block, one bar a label, each with its share.
+        The picture: a group of bars per block, one bar per label, each with its share.
     """
-    if not isinstance(shares, Mapping) or not shares:
-        raise ValueError("shares must be a dict from label to shares, with at least one entry.")
-    bars = {str(label): numbers(f"shares[{label!r}]", values, low=0.0) for label, values in shares.items()}
+    check_labelled("shares", shares, "shares")
+    bars = {label: numbers(f"shares[{label!r}]", values, low=0.0) for label, values in shares.items()}
     for label, values in bars.items():
-        if len(values) != len(blocks):
-            raise ValueError(f"shares[{label!r}] has {len(values)} entries for {len(blocks)} blocks.")
+        check_count(f"shares[{label!r}]", values.tolist(), len(blocks), "blocks")
     figure = picture(6.6, 0.9 + len(blocks) * (0.25 * len(bars) + 0.2))
-    ax = plot_axes(figure)[0]
-    thick = 0.8 / len(bars)
+    (ax,) = plot_axes(figure)
+    thickness = 0.8 / len(bars)
     for number, (label, values) in enumerate(bars.items()):
         color, hatch = STROKES[number % len(STROKES)][0], HATCHES[number % len(HATCHES)]
-        places = np.arange(len(blocks)) + (number - (len(bars) - 1) / 2) * thick
-        fill = "none" if hatch else color
-        ax.barh(places, values, thick * 0.8, facecolor=fill, edgecolor=color, hatch=hatch, linewidth=1.2, label=label)
-        for place, value in zip(places, values):
-            write(ax, float(value) + 0.01, float(place), f"{value:.2f}", size=SMALL, ha="left", va="center_baseline")
-    ax.set(ylim=(len(blocks) - 0.5, -0.5), xlim=(0.0, 1.12 * max(float(v.max()) for v in bars.values()) or 1.0))
+        ys = np.arange(len(blocks)) + (number - (len(bars) - 1) / 2) * thickness
+        look: Look = {"facecolor": "none" if hatch else color, "edgecolor": color, "hatch": hatch}
+        ax.barh(ys, values, thickness * 0.8, linewidth=1.2, label=label, **look)
+        for y, value in zip(ys, values):
+            write(ax, value + 0.01, y, f"{value:.2f}", size=SMALL, ha="left", va="center_baseline")
+    largest = max(float(values.max(initial=0.0)) for values in bars.values())
+    ax.set(ylim=(len(blocks) - 0.5, -0.5), xlim=(0.0, 1.12 * largest or 1.0))
     ax.set_yticks(range(len(blocks)), [one_line(block) for block in blocks], parse_math=False)
-    ax.set_xlabel("share of the drafts", color=INK, fontsize=NORMAL)
-    ax.spines["bottom"].set_visible(False)
     ax.set_xticks([])
-    figure.legend(loc="outside lower center", ncols=4, frameon=False, labelcolor=INK, fontsize=SMALL)
-    head(ax, title)
+    hide_spines(ax, "bottom")
+    legend(figure, handle_length=2.0)
+    label_axes(ax, title, x="share of the drafts", pad=12)
     return figure
-
-
-def block_layouts(layouts: Mapping[str, tuple[Sequence[int], Sequence[int]]]) -> Picture:
-    """Draw what goes into the drafter for one block, and at which input positions the predictions come out.
-
-    Args:
-        layouts: label → (input ids, positions that predict), as draft_inputs returns them.
-
-    Returns:
-        The picture: inputs below, one forward, predictions above. A prediction without an input stands apart.
-    """
-    if not isinstance(layouts, Mapping) or not layouts:
-        raise ValueError("layouts must be a dict from label to (input ids, positions), with at least one entry.")
-    read = {
-        str(label): (
-            whole_numbers(f"layouts[{label!r}] input ids", ids, low=0),
-            whole_numbers(f"layouts[{label!r}] positions", positions, low=0),
-        )
-        for label, (ids, positions) in layouts.items()
-    }
-    widths = [max(len(ids), *(position + 1 for position in positions), 3) + 0.9 for ids, positions in read.values()]
-    total = sum(widths)
-    inch = min(0.62, 8.8 / (total + 1.5))
-    figure = picture(inch * (total + 1.5), inch * 4.6)
-    ax = canvas(figure, -1.5, total, -0.8, 3.8)
-    for y, name in ((0.0, "input"), (1.15, "drafter"), (2.3, "draft")):
-        write(ax, -0.35, y, name, size=SMALL, ha="right")
-    left = 0.4
-    for (label, (ids, positions)), width in zip(read.items(), widths):
-        _draw_layout(ax, left, label, ids, positions)
-        left += width
-    return figure
-
-
-def _draw_layout(ax: Axes, left: float, label: str, ids: list[int], positions: list[int]) -> None:
-    middle = left + (len(ids) - 1) / 2
-    write(ax, middle, 3.35, label, size=LARGE, bold=True)
-    box(ax, middle, 1.15, len(ids) - 0.26, 0.6, "one forward", fill=BLUE, edge=BLUE, ink="white", size=SMALL)
-    for index, token in enumerate(ids):
-        size = SMALL if len(str(token)) < 5 else 6.0
-        given = {"fill": INK, "ink": "white"} if index == 0 else {"line": "--"}
-        box(ax, left + index, 0.0, 0.74, 0.74, str(token), size=size, **given)  # type: ignore[arg-type]
-        arrow(ax, (left + index, 0.37), (left + index, 0.85))
-    for k, position in enumerate(positions, start=1):
-        if position < len(ids):
-            arrow(ax, (left + position, 1.45), (left + position, 1.93))
-        box(ax, left + position, 2.3, 0.74, 0.74, subscript("x", k), fill=GREEN, edge=GREEN, ink="white")
-        write(ax, left + position, 2.84, f"row {position}", size=7.5)

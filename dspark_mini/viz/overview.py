@@ -10,31 +10,33 @@ from matplotlib.figure import Figure
 
 from dspark_mini.confidence import choose_confident_prefix
 from dspark_mini.drafting import dspark_markov_candidates
-from dspark_mini.viz.style import BLUE, GREEN, INK, ORANGE, arrow, box, canvas, svg, write
+from dspark_mini.viz.colors import BLUE, GREEN, INK, ORANGE, solid
+from dspark_mini.viz.draw import arrow, box, write
+from dspark_mini.viz.style import canvas, svg
 
 WORDS = ["to", "be", "or", "not", "see", "that", "it"]  # token ids 0 to 6
 ANCHOR = 0
-FOLLOWERS = [1, 2, 3, 0, 5, 6, 0]  # what the Markov head expects after each token
+FOLLOWERS = [1, 2, 3, 0, 5, 6, 0]  # the most probable next token, by the Markov head
 CONFIDENCES = [0.97, 0.94, 0.91, 0.86, 0.62, 0.38, 0.29]
 THRESHOLD = 0.5
-TARGET = [1, 2, 3, 0, 1]  # what the target says behind the anchor and behind each of the draft's tokens
+TARGET = [1, 2, 3, 0, 1]  # what the target predicts after the anchor and after each draft token
 
 DRAFT, TRIM, VERIFY, COMMIT = 225.0, 135.0, 95.0, 38.0  # heights of the four rows, in pixels
 LEFT, STEP = 217.0, 88.0  # the anchor's column, and from one column to the next
-BAR = 38.0  # the height of a confidence of 1
+BAR = 38.0  # height of a confidence of 1
 
 
 def readme_picture(path: str | os.PathLike[str], dark: bool = False) -> None:
-    """Write the picture at the top of the README as SVG, 900 by 262 pixels, with a transparent page.
+    """Write the picture at the top of the README as SVG, 900 by 262 pixels, with a transparent background.
 
-    The tokens and the cut in it come from dspark_markov_candidates and choose_confident_prefix.
+    Its tokens and its cut come from dspark_markov_candidates and choose_confident_prefix.
 
     Args:
-        path: the file to write.
-        dark: True for a page that is black.
+        path: File to write.
+        dark: Whether the page is dark.
     """
     logits = np.zeros((len(CONFIDENCES), len(WORDS)))  # (γ, V)
-    logits[4, WORDS.index("see")] = 3.0  # here the drafter is wrong, and surer than its Markov head is
+    logits[4, WORDS.index("see")] = 3.0  # a mistake that outweighs the Markov head
     bias = dict(enumerate(2.0 * np.eye(len(WORDS))[FOLLOWERS]))
     draft = dspark_markov_candidates(logits, ANCHOR, bias)
     budget = choose_confident_prefix(CONFIDENCES, THRESHOLD)
@@ -73,7 +75,7 @@ def _draw_draft(ax: Axes, words: list[str], soft: str) -> None:
     write(ax, _column(0), DRAFT - 28, "anchor", size=9, color=soft)
     for k, word in enumerate(words, start=1):
         arrow(ax, (_column(k - 1) + 36, DRAFT), (_column(k) - 35, DRAFT), color=ORANGE)
-        box(ax, _column(k), DRAFT, 68, 32, word, fill=BLUE, edge=BLUE, ink="white", radius=6)
+        box(ax, _column(k), DRAFT, 68, 32, word, radius=6, **solid(BLUE))
 
 
 def _draw_trim(ax: Axes, budget: int, soft: str) -> None:
@@ -102,6 +104,6 @@ def _draw_verdict(ax: Axes, agrees: list[bool], soft: str) -> None:
 def _draw_commit(ax: Axes, words: list[str], soft: str) -> None:
     for k, word in enumerate(words, start=1):
         fill = BLUE if k < len(words) else GREEN  # the last one is the target's own
-        box(ax, _column(k), COMMIT, 68, 32, word, fill=fill, edge=fill, ink="white", radius=6)
+        box(ax, _column(k), COMMIT, 68, 32, word, radius=6, **solid(fill))
     note = f"{len(words) - 1} accepted + 1 of the target's\n= {len(words)} tokens in one round"
     write(ax, _column(len(words)) + 48, COMMIT, note, size=9, color=soft, ha="left")

@@ -1,4 +1,4 @@
-"""What becomes of the tokens of a round: in the block, in the cache, and summed up over a whole request."""
+"""What becomes of the tokens of a round: in the block, in the output, in the cache, and over a whole text."""
 
 from __future__ import annotations
 
@@ -8,157 +8,175 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
+from numpy.typing import ArrayLike
 
-from dspark_mini.inputs import whole_number
-from dspark_mini.viz.style import (
-    BLUE,
-    FAINT,
-    GREEN,
-    INK,
-    NORMAL,
-    ORANGE,
-    SMALL,
-    Picture,
-    box,
-    canvas,
-    one_line,
-    picture,
-    plot_axes,
-    subscript,
-    write,
-)
+from dspark_mini.inputs import whole_number, whole_numbers
+from dspark_mini.viz.colors import BLUE, FAINT, GREEN, INK, OPEN, ORANGE, SMALL, Look, solid
+from dspark_mini.viz.draw import box, write
+from dspark_mini.viz.labels import check_labelled, subscript, word
+from dspark_mini.viz.style import Picture, canvas, label_axes, legend, picture, plot_axes
 
 # The look of a token by its fate; each differs from the others without colour too.
-LOOKS: dict[str, dict[str, str]] = {
-    "accepted": {"fill": GREEN, "edge": GREEN, "ink": "white"},
-    "rejected": {"hatch": "////", "edge": INK},
-    "trimmed": {"line": "--", "edge": INK},
-    "the target's own": {"fill": ORANGE, "edge": ORANGE, "ink": "white"},
+LOOKS: dict[str, Look] = {
+    "accepted": solid(GREEN),
+    "rejected": {"hatch": "////"},
+    "trimmed": {"line": "--"},
+    "the target's own": solid(ORANGE),
     "cut": {"line": ":", "edge": ORANGE, "ink": ORANGE},
 }
+CACHE_LOOKS: dict[str, Look] = {"row stays": solid(BLUE), "row is dropped": {"line": "--"}}
+STEP = 2.5  # from a verified round to the next: drafts above, emitted tokens below
 
 
 def round_rows(rounds: Sequence[Mapping[str, Any]], words: Sequence[str] | None = None) -> Picture:
-    """Draw rounds of the engine, one a line: the drafts and their fate, and at the end the target's own token.
+    """Draw rounds of the engine, one per line: the drafts with their fate, and at the end the target's own token.
 
     Args:
-        rounds: dicts with drafted (tokens), verified and accepted (counts), and emitted (tokens; a round that was
-            cut emitted fewer than accepted + 1).
-        words: what to write for each token; its number by default.
+        rounds: Dicts with drafted (tokens), verified and accepted (counts), and emitted (tokens; fewer than
+            accepted + 1 where the output was cut).
+        words: Word of each token; numbers are shown without it.
 
     Returns:
         The picture: accepted drafts are filled, rejected ones hatched, trimmed ones dashed.
     """
     if not rounds:
         raise ValueError("rounds is empty: it needs at least one round.")
-    widest = max(len(this["drafted"]) for this in rounds)
+    widest = max(len(round_["drafted"]) for round_ in rounds)
     inch = min(0.42, 7.6 / (widest + 4.5))
-    figure = picture(inch * (widest + 4.5), inch * (len(rounds) + 1.6))
-    ax = canvas(figure, -2.6, widest + 1.9, -len(rounds) - 1.0, 0.6)
+    figure = picture(inch * (widest + 4.5), inch * (len(rounds) + 0.4) + 0.3)
+    ax = canvas(figure, -2.6, widest + 1.9, -len(rounds) + 0.2 - 0.3 / inch, 0.6)
     used: set[str] = set()
-    for number, this in enumerate(rounds):
-        used |= _draw_round(ax, -number, number + 1, this, widest, words)
-    _explain(figure, [name for name in LOOKS if name in used])
+    for number, round_ in enumerate(rounds):
+        used |= _draw_round(ax, -number, f"round {number + 1}", round_, widest, words)
+    _explain(figure, {fate: look for fate, look in LOOKS.items() if fate in used})
     return figure
 
 
 def _draw_round(
-    ax: Axes, y: float, number: int, this: Mapping[str, Any], widest: int, words: Sequence[str] | None
+    ax: Axes, y: float, name: str, round_: Mapping[str, Any], widest: int, words: Sequence[str] | None
 ) -> set[str]:
-    drafted, accepted = list(this["drafted"]), this["accepted"]
-    verified = whole_number("verified", this["verified"], low=accepted, high=len(drafted))
-    write(ax, -0.3, y, f"round {number}", size=SMALL, ha="right")
-    fates = ["accepted"] * accepted + ["rejected"] * (verified - accepted) + ["trimmed"] * (len(drafted) - verified)
-    fates = [fate if k < len(this["emitted"]) or fate != "accepted" else "cut" for k, fate in enumerate(fates)]
-    for k, (token, fate) in enumerate(zip(drafted, fates)):
-        _token(ax, k, y, _word(token, words) if fate != "rejected" else "", fate)
-    if len(this["emitted"]) > accepted:
+    """Draw one round, and return the fates in it."""
+    drafted, emitted = list(round_["drafted"]), list(round_["emitted"])
+    verified = whole_number("verified", round_["verified"], low=0, high=len(drafted))
+    accepted = whole_number("accepted", round_["accepted"], low=0, high=verified)
+    kept = min(accepted, len(emitted))
+    fates = ["accepted"] * kept + ["cut"] * (accepted - kept)
+    fates += ["rejected"] * (verified - accepted) + ["trimmed"] * (len(drafted) - verified)
+    write(ax, -0.3, y, name, size=SMALL, ha="right")
+    for k, (token, fate) in enumerate(zip(drafted, fates, strict=True)):
+        _token(ax, k, y, word(token, words) if fate != "rejected" else "", LOOKS[fate])
+    if len(emitted) > accepted:
         fates.append("the target's own")
-        _token(ax, widest + 0.5, y, _word(this["emitted"][accepted], words), "the target's own")
+        _token(ax, widest + 0.5, y, word(emitted[accepted], words), LOOKS["the target's own"])
     return set(fates)
 
 
-def _token(ax: Axes, x: float, y: float, text: str, fate: str) -> None:
-    box(ax, x + 0.5, y, 0.88, 0.76, text, size=SMALL, **LOOKS[fate])  # type: ignore[arg-type]
+def _token(ax: Axes, left: float, y: float, text: str, look: Look) -> None:
+    box(ax, left + 0.5, y, 0.88, 0.76, text, size=SMALL, **look)
 
 
-def _word(token: int, words: Sequence[str] | None) -> str:
-    return one_line(words[token]) if words is not None else str(token)
+def _explain(figure: Picture, looks: Mapping[str, Look]) -> None:
+    samples = [Patch(facecolor=look.get("fill", "none"), edgecolor=look.get("edge", INK)) for look in looks.values()]
+    for sample, (name, look) in zip(samples, looks.items()):
+        sample.set(label=name, linestyle=look.get("line", "-"), hatch=look.get("hatch", ""))
+    legend(figure, samples)
+
+
+def verified_rounds(
+    rounds: Sequence[tuple[ArrayLike, Mapping[str, Any]]],
+    words: Sequence[str] | None = None,
+    kept: int | None = None,
+) -> Picture:
+    """Draw rounds of verification: what was drafted, what became of it, and what was emitted.
+
+    Args:
+        rounds: Pairs of (γ,) draft tokens and the verifier's result, a dict with accepted and tokens.
+        words: Word of each token; numbers are shown without it.
+        kept: Number of emitted tokens that belong to the output; all of them by default.
+
+    Returns:
+        The picture: accepted drafts are filled, the first rejected one is hatched, the dropped ones are dashed.
+    """
+    if not rounds:
+        raise ValueError("rounds is empty: it needs at least one pair of drafts and result.")
+    pairs = [(whole_numbers("draft_tokens", drafts, low=0), result) for drafts, result in rounds]
+    widest = max(max(len(drafts), len(result["tokens"])) for drafts, result in pairs)
+    left = kept if kept is not None else sum(len(result["tokens"]) for _, result in pairs)
+    height = STEP * (len(pairs) - 1) + 1.5
+    inch = min(0.62, 7.6 / (widest + 3.2))
+    figure = picture(inch * (widest + 3.2), inch * (height + 0.8))
+    ax = canvas(figure, -2.6, widest + 0.6, -height, 0.8)
+    for number, (drafts, result) in enumerate(pairs):
+        top = -STEP * number
+        write(ax, -0.3, top, f"round {number + 1}: drafted", size=SMALL, ha="right")
+        write(ax, -0.3, top - 1.0, "emitted", size=SMALL, ha="right")
+        _draw_verified(ax, top, drafts, result, words, left)
+        left = max(left - len(result["tokens"]), 0)
+    return figure
+
+
+def _draw_verified(
+    ax: Axes, top: float, drafts: list[int], result: Mapping[str, Any], words: Sequence[str] | None, left: int
+) -> None:
+    """Draw one round, of which the first `left` emitted tokens belong to the output."""
+    accepted = whole_number("accepted", result["accepted"], low=0)
+    for k, token in enumerate(drafts):
+        look = LOOKS["accepted" if k < accepted else "rejected" if k == accepted else "trimmed"]
+        _token(ax, k, top, "" if k == accepted else word(token, words), look)
+        if k == accepted:  # the hatch would cross out the word
+            write(ax, k + 0.5, top + 0.56, word(token, words), size=SMALL)
+    for k, token in enumerate(result["tokens"]):
+        color = GREEN if k < accepted else ORANGE
+        look = solid(color) if k < left else {"line": ":", "edge": color}
+        _token(ax, k, top - 1.0, word(token, words), look)
 
 
 def cache_rows(rounds: Mapping[str, tuple[int, int]]) -> Picture:
     """Draw the cache rows that one forward wrote, and those that are dropped again.
 
     Args:
-        rounds: label → (rows that the forward wrote, the anchor's included; rows to drop from the end).
+        rounds: Label → (rows that the forward wrote, the anchor's included; rows to drop from the end).
 
     Returns:
-        The picture: one line a round; rows that stay are filled, dropped ones are empty, with a dashed edge.
+        The picture: one line per round; rows that stay are filled, dropped ones dashed.
     """
-    if not rounds:
-        raise ValueError("rounds is empty: it needs at least one pair of rows.")
+    check_labelled("rounds", rounds, "a pair of row counts")
     widest = max(rows for rows, _ in rounds.values())
     inch = min(0.44, 7.6 / (widest + 6.5))
-    figure = picture(inch * (widest + 6.5), inch * (len(rounds) + 1.4))
-    ax = canvas(figure, -6.3, widest + 0.2, -len(rounds) - 0.6, 0.8)
+    figure = picture(inch * (widest + 6.5), inch * (len(rounds) + 0.6) + 0.3)
+    ax = canvas(figure, -6.3, widest + 0.2, -len(rounds) + 0.2 - 0.3 / inch, 0.8)
     for number, (label, (rows, dropped)) in enumerate(rounds.items()):
-        whole_number(f"rounds[{label!r}]", dropped, low=0, high=rows)
+        stays = rows - whole_number(f"rounds[{label!r}][1]", dropped, low=0, high=rows)
         write(ax, -0.3, -number, label, size=SMALL, ha="right")
         for k in range(rows):
-            look = {"fill": BLUE, "edge": BLUE, "ink": "white"} if k < rows - dropped else {"line": "--", "edge": INK}
-            box(ax, k + 0.5, -number, 0.88, 0.76, subscript("x", k), size=SMALL, **look)  # type: ignore[arg-type]
-    keys = [Patch(color=BLUE, label="row stays"), Patch(fill=False, edgecolor=INK, ls="--", label="row is dropped")]
-    _legend(figure, keys)
+            _token(ax, k, -number, subscript("x", k), CACHE_LOOKS["row stays" if k < stays else "row is dropped"])
+    _explain(figure, CACHE_LOOKS)
     return figure
 
 
 def draft_fates(totals: Mapping[str, Mapping[str, Any]]) -> Picture:
-    """Draw what became of all drafts of some runs, and the tokens a round that each run made.
+    """Draw what became of all drafts of several runs, and the tokens per round of each.
 
     Args:
-        totals: label → the dict of round_totals.
+        totals: Label → result of round_totals.
 
     Returns:
-        The picture: a bar a run, from the accepted drafts to the trimmed ones, with τ beside it.
+        The picture: one bar per run, from the accepted drafts to the trimmed ones, followed by τ.
     """
-    if not totals:
-        raise ValueError("totals is empty: it needs at least one run.")
+    check_labelled("totals", totals, "the result of round_totals")
     figure = picture(7.4, 0.55 * len(totals) + 1.3)
     (ax,) = plot_axes(figure)
-    places = -np.arange(len(totals))
-    left = np.zeros(len(totals))
-    parts = {"accepted": (GREEN, ""), "rejected": ("none", "////"), "trimmed": (FAINT, "")}
-    for name, (color, hatch) in parts.items():
-        widths = np.array([float(found[name]) for found in totals.values()])
-        ax.barh(places, widths, 0.6, left, color=color, edgecolor=INK, hatch=hatch, linewidth=0.8, label=name)
-        left += widths
-    for place, end, found in zip(places, left, totals.values()):
-        write(ax, float(end + 0.015 * left.max()), float(place), f"τ = {found['tau']:.2f}", size=NORMAL, ha="left")
-    ax.set_yticks(places, list(totals))
-    ax.set_xlim(0, 1.18 * max(left.max(), 1.0))
-    ax.set_xlabel("drafted tokens", color=INK, fontsize=NORMAL)
-    _legend(figure, ax.get_legend_handles_labels()[0], outside=True)
+    ys, ends = -np.arange(len(totals)), np.zeros(len(totals))
+    edge: Look = {"edgecolor": INK, "linewidth": 0.8}
+    parts = {"accepted": {"color": GREEN} | edge, "rejected": OPEN | edge, "trimmed": {"color": FAINT} | edge}
+    for name, look in parts.items():
+        widths = np.array([float(run[name]) for run in totals.values()])
+        ax.barh(ys, widths, 0.6, ends, label=name, **look)
+        ends += widths
+    for y, end, run in zip(ys.tolist(), ends, totals.values()):
+        write(ax, end + 0.015 * max(ends.max(), 1.0), y, f"τ = {run['tau']:.2f}", ha="left")
+    ax.set_yticks(ys, list(totals))
+    ax.set_xlim(0, 1.18 * max(ends.max(), 1.0))
+    label_axes(ax, x="draft tokens")
+    legend(figure)
     return figure
-
-
-def _explain(figure: Picture, fates: Sequence[str]) -> None:
-    keys = []
-    for fate in fates:
-        look = LOOKS[fate]
-        key = Patch(facecolor=look.get("fill", "none"), edgecolor=look["edge"], hatch=look.get("hatch", ""), label=fate)
-        key.set(linestyle=look.get("line", "-"))
-        keys.append(key)
-    _legend(figure, keys)
-
-
-def _legend(figure: Picture, keys: Sequence[Any], outside: bool = False) -> None:
-    figure.legend(
-        handles=list(keys),
-        loc="outside lower center" if outside else "lower center",
-        ncols=len(keys),
-        frameon=False,
-        labelcolor=INK,
-        fontsize=SMALL,
-        handlelength=1.2,
-        handleheight=1.0,
-    )

@@ -1,27 +1,23 @@
-"""The common look of the pictures: readable on a white page and on a black one, and without colour."""
+"""Figures, axes and legends in the common look of the pictures."""
 
 from __future__ import annotations
 
 import io
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.collections import PatchCollection
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.patches import Ellipse, FancyArrowPatch, FancyBboxPatch, Patch, Rectangle
-from matplotlib.text import Text
 
-# Mid-tones of one luminance, so that each stands out from white (4.5 : 1) and from #111 (4.2 : 1) alike.
-# The hues are those of Okabe and Ito. No grey reaches 4.5 : 1 on both pages; INK has 4.35 : 1 on either.
-INK = "#797979"
-BLUE, ORANGE, GREEN, PURPLE = "#007cc2", "#c25600", "#008662", "#a36186"
-FAINT = "#79797938"  # the same grey, mostly transparent: cells that are off
-STROKES = [(BLUE, "--", "s"), (ORANGE, "-", "o"), (GREEN, "-.", "^"), (PURPLE, ":", "D")]  # colour, line, marker
-SMALL, NORMAL, LARGE = 8.5, 9.5, 11.0  # points
-DPI = 110  # of the notebook page; the image itself has twice as many
+from dspark_mini.viz.colors import INK, LARGE, NORMAL, SMALL
+from dspark_mini.viz.labels import subscript
+
+DPI = 110  # on the notebook page; the image has twice as many
+PNG = {"format": "png", "dpi": 2 * DPI, "facecolor": "none", "bbox_inches": "tight", "pad_inches": 0.08}
 
 
 class Picture(Figure):
@@ -29,18 +25,18 @@ class Picture(Figure):
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         buffer = io.BytesIO()
-        self.savefig(buffer, format="png", dpi=2 * DPI, facecolor="none", bbox_inches="tight", pad_inches=0.08)
-        width, height = struct.unpack(">II", buffer.getvalue()[16:24])  # from the head of the file
+        self.savefig(buffer, **PNG)  # type: ignore[arg-type]
+        width, height = struct.unpack(">II", buffer.getvalue()[16:24])  # from the header of the file
         return buffer.getvalue(), {"width": width // 2, "height": height // 2}
 
 
 def picture(width: float, height: float) -> Picture:
-    """Make an empty picture with a transparent page, in inches; data plots add axes by ``plot_axes``."""
+    """Return an empty picture with a transparent background, in inches."""
     return Picture(figsize=(width, height), dpi=DPI, facecolor="none", layout="constrained")
 
 
 def plot_axes(figure: Picture, columns: int = 1, share_y: bool = True) -> list[Axes]:
-    """Add a row of axes, usually of one y axis, in the kit's greys, with only the left and lower lines drawn."""
+    """Add a row of axes, which share one y axis unless told otherwise."""
     row: list[Axes] = list(figure.subplots(1, columns, sharey=share_y, squeeze=False)[0])
     for ax in row:
         plain_axes(ax)
@@ -48,17 +44,17 @@ def plot_axes(figure: Picture, columns: int = 1, share_y: bool = True) -> list[A
 
 
 def plain_axes(ax: Axes) -> None:
-    """Give axes the kit's greys, and take away all lines but the left and the lower one."""
+    """Draw axes in grey, with a left and a lower spine only."""
     ax.set_facecolor("none")
     ax.grid(False)
-    ax.tick_params(colors=INK, labelsize=SMALL, length=0, pad=5)
+    ax.tick_params(which="both", colors=INK, labelsize=SMALL, length=0, pad=5)
     for side, spine in ax.spines.items():
         spine.set_color(INK)
         spine.set_visible(side in ("left", "bottom"))
 
 
 def canvas(figure: Figure, left: float, right: float, bottom: float, top: float) -> Axes:
-    """Add axes that fill the whole figure, show no frame and are measured in the caller's units."""
+    """Add axes without a frame that fill the figure, with these limits."""
     figure.set_layout_engine("none")
     ax = figure.add_axes((0.0, 0.0, 1.0, 1.0), facecolor="none")
     ax.set(xlim=(left, right), ylim=(bottom, top))
@@ -66,123 +62,66 @@ def canvas(figure: Figure, left: float, right: float, bottom: float, top: float)
     return ax
 
 
-def head(ax: Axes, title: str | None, pad: float = 12.0) -> None:
-    """Write the title above the axes, if there is one."""
+def label_axes(ax: Axes, title: str | None = None, x: str | None = None, y: str | None = None, pad: float = 8) -> None:
+    """Write the title, `pad` points above the axes, and the names of x and y."""
     if title is not None:
         ax.set_title(title, color=INK, fontsize=LARGE, weight="bold", pad=pad, parse_math=False)
+    if x is not None:
+        ax.set_xlabel(x, color=INK, fontsize=NORMAL, parse_math=False)
+    if y is not None:
+        ax.set_ylabel(y, color=INK, fontsize=NORMAL)
 
 
-def hide_frame(ax: Axes) -> None:
-    """Take the lines around the axes away, and keep their labels."""
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+def hide_spines(ax: Axes, *sides: str) -> None:
+    """Hide the spines of some sides, or of all; the tick labels stay."""
+    for side in sides or ("left", "right", "top", "bottom"):
+        ax.spines[side].set_visible(False)
 
 
-def cells(ax: Axes, corners: Sequence[tuple[float, float]], colors: Sequence[object] | str, name: str) -> None:
-    """Draw one unit square, with a gap around it, centred at each of the points."""
-    squares = [Rectangle((x - 0.46, y - 0.46), 0.92, 0.92) for x, y in corners]
-    collection = PatchCollection(squares, facecolors=colors, edgecolors="none", gid=name)
-    collection.set_facecolor(colors)  # type: ignore[arg-type]
-    ax.add_collection(collection)
+def grid(ax: Axes) -> None:
+    """Draw faint horizontal grid lines."""
+    ax.grid(True, axis="y", color=INK, alpha=0.25, linewidth=0.6)
 
 
-def key_below(figure: Picture, patches: list[Patch], columns: int) -> None:
-    """Explain colours by a row of small squares below the picture."""
+def unit_ticks(axis: Axis) -> None:
+    """Label an axis that runs from 0 to 1."""
+    axis.set_ticks([0, 0.25, 0.5, 0.75, 1], labels=["0", ".25", ".5", ".75", "1"])
+
+
+def position_ticks(ax: Axes, positions: Iterable[int]) -> None:
+    """Label the x axis with positions of the block: x₀, x₁, …"""
+    at = list(positions)
+    ax.set_xticks(at, [subscript("x", k) for k in at])
+
+
+def block_axes(ax: Axes, block_size: int, y: str) -> None:
+    """Prepare axes for numbers between 0 and 1, one per position x₁ … x_γ of a block."""
+    ax.set(xlim=(0.6, block_size + 0.4), ylim=(0.0, 1.0))
+    position_ticks(ax, range(1, block_size + 1))
+    unit_ticks(ax.yaxis)
+    label_axes(ax, x="position in the block", y=y)
+
+
+def legend(figure: Picture, handles: Sequence[Any] | None = None, handle_length: float = 1.2) -> None:
+    """Add a one-line legend below the picture.
+
+    Args:
+        figure: Picture that is explained.
+        handles: Labelled artists; by default those of all axes, each label once.
+        handle_length: Width of a sample, in font sizes; lines need more than patches.
+    """
+    if handles is None:
+        labelled: dict[str, Any] = {}
+        for handle, label in (pair for ax in figure.axes for pair in zip(*ax.get_legend_handles_labels())):
+            labelled.setdefault(label, handle)
+        handles = list(labelled.values())
+    style: dict[str, Any] = {"frameon": False, "labelcolor": INK, "fontsize": SMALL, "handleheight": 1.0}
     figure.legend(
-        handles=patches,
-        loc="outside lower center",
-        ncols=columns,
-        frameon=False,
-        labelcolor=INK,
-        fontsize=SMALL,
-        handlelength=1.0,
-        handleheight=1.0,
+        handles=list(handles), loc="outside lower center", ncols=len(handles), handlelength=handle_length, **style
     )
-
-
-def write(
-    ax: Axes,
-    x: float,
-    y: float,
-    text: str,
-    *,
-    size: float = NORMAL,
-    color: str = INK,
-    bold: bool = False,
-    ha: str = "center",
-    va: str = "center",
-) -> Text:
-    """Write a text, centred on a point unless told otherwise, above everything that is drawn there."""
-    weight = "bold" if bold else "normal"
-    return ax.text(x, y, text, fontsize=size, color=color, weight=weight, ha=ha, va=va, zorder=4, parse_math=False)
-
-
-def box(
-    ax: Axes,
-    x: float,
-    y: float,
-    width: float,
-    height: float,
-    text: str = "",
-    *,
-    fill: str = "none",
-    edge: str = INK,
-    ink: str = INK,
-    line: str = "-",
-    hatch: str = "",
-    size: float = NORMAL,
-    radius: float = 0.08,
-) -> None:
-    """Draw a box around its centre, with a text in it; a radius of half its width makes it a disc."""
-    if radius >= width / 2:
-        shape: Patch = Ellipse((x, y), width, height)
-    else:
-        style = f"round,pad=0,rounding_size={radius}"
-        shape = FancyBboxPatch((x - width / 2, y - height / 2), width, height, boxstyle=style)
-    shape.set(facecolor=fill, edgecolor=edge, linestyle=line, hatch=hatch, linewidth=1.3, zorder=3)
-    ax.add_patch(shape)
-    write(ax, x, y, text, size=size, color=ink, va="center_baseline")
-
-
-def arrow(
-    ax: Axes,
-    start: tuple[float, float],
-    end: tuple[float, float],
-    *,
-    color: str = INK,
-    line: str = "-",
-    bend: float = 0.0,
-    width: float = 1.3,
-) -> None:
-    """Draw an arrow between two points, straight or bent."""
-    ax.add_patch(
-        FancyArrowPatch(
-            start,
-            end,
-            arrowstyle="-|>",
-            mutation_scale=10,
-            color=color,
-            linestyle=line,
-            connectionstyle=f"arc3,rad={bend}",
-            linewidth=width,
-            shrinkA=0,
-            shrinkB=0,
-            zorder=2,
-        )
-    )
-
-
-def subscript(letter: str, number: int) -> str:
-    """Write a letter with a small number below it: x₁."""
-    return letter + str(number).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
-
-
-def one_line(token: object) -> str:
-    """Write a token so that it stays in its place: a line break as ↵, a tab as ⇥."""
-    return str(token).replace("\n", "↵").replace("\t", "⇥")
 
 
 def svg(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Save a figure as SVG: texts as outlines, no date and stable ids, so that equal pictures are equal files."""
+    """Save a figure as SVG: text as outlines, no date and stable ids, so that equal pictures are equal files."""
     with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": "dspark-mini"}):
         figure.savefig(path, format="svg", facecolor="none", metadata={"Creator": None, "Date": None})

@@ -1,174 +1,192 @@
-"""The pictures show the data they were given: no pixels are compared, only what was drawn where."""
+"""Every picture renders on a light and on a dark page, its labels do not overlap, and bad input is refused."""
 
 import subprocess
 import sys
 import warnings
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.axes import Axes
-from matplotlib.patches import FancyArrowPatch
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.text import Text
 
-from dspark_mini import block_mask, dflash_parallel_candidates
-from dspark_mini.viz import (
-    acceptance_decay,
-    candidate_grid,
-    confidence_budget,
-    mask_picture,
-    readme_picture,
-    who_depends_on_what,
-)
+from dspark_mini import block_mask, flatten_requests, net_benefit, round_totals, tree_mask, verification_mask, viz
+from dspark_mini.viz.colors import BLUE, GREEN, INK, ORANGE, PURPLE
 from dspark_mini.viz.style import Picture
 
 NAN = float("nan")
+HALF, P, Q = [[0.5, 0.5]], [0.5, 0.3, 0.2], [0.2, 0.2, 0.6]
 LOGITS = [[0.1, 0.8, 0.1], [0.6, 0.2, 0.2], [0.1, 0.2, 0.7]]
+ROUND = {"drafted": [5, 7, 2, 4], "verified": 3, "accepted": 1, "emitted": [5, 6]}
+RESULT = {"accepted": 1, "tokens": [1, 2]}
+TREE = {"tokens": [0, 1, 2, 1], "parents": [-1, 0, -1, 2], "log_probs": np.log([0.5, 0.25, 0.045, 0.04]).tolist()}
+RUN = {"method": "dspark", "domain": "math", "speedup": 1.5, "tau": 5.2, "conditional_acceptance": [0.9, None, 0.8]}
+FLAT = flatten_requests([2, 0, 4], [5, 3, 8])
+GAINS = {"busy": net_benefit([0.5, 0.5], 2, 0.25, [0.75, 0.75, 1.0], 1.0, 0.0, 0.45)}
+
+EXAMPLES: dict[str, Callable[[], Picture]] = {
+    "acceptance_decay": lambda: viz.acceptance_decay({"a": [0.7, NAN, 0.5], "b": [0.7, 0.6, 0.5], "c": [NAN]}, "$"),
+    "accepted_mass": lambda: viz.accepted_mass(P, Q, [1, 1, 1 / 3], [0.75, 0.25, 0.0], words=["a", "b", "$"]),
+    "bias_tables": lambda: viz.bias_tables({"r = 1": np.eye(12), "r = 2": -np.eye(12)}, after=["problem"] * 12),
+    "block_layouts": lambda: viz.block_layouts({"DFlash": ([7, 99, 99], [1, 2]), "late": ([7, 151_935], [1, 2])}),
+    "block_shares": lambda: viz.block_shares({"a": [0.25, 0.75], "b": [0.5, 0.5]}, ["of course", "no\nproblem"], "$"),
+    "bug_map": lambda: viz.bug_map({"draft": {"8.1": "text right, time lost", "8.2": "text wrong"}, "verify": {}}),
+    "cache_rows": lambda: viz.cache_rows({"ℓ = 4, 3 accepted": (5, 1), "ℓ = 0": (1, 0)}),
+    "candidate_grid": lambda: viz.candidate_grid(LOGITS, {"DFlash": [1, 0, 2], "DSpark": [2, 0, 1]}, 1, ["_{\n$"] * 3),
+    "confidence_budget": lambda: viz.confidence_budget([0.9, 0.45, 0.52], 0.5, 1, tokens=["be", "or", "$"]),
+    "draft_fates": lambda: viz.draft_fates({"a run": round_totals([4, 4], [3, 4], [2, 4], [3, 5])}),
+    "draft_tree": lambda: viz.draft_tree(TREE, ["of", "course", "no\n"], path=[2, 3], root="Thanks!", title="A tree"),
+    "emitted_laws": lambda: viz.emitted_laws(P, {"the target alone": P, "accept by p/q, else from p": [0.4, 0.3, 0.3]}),
+    "flat_batch": lambda: viz.flat_batch(FLAT["requests"], FLAT["positions"], FLAT["starts"]),
+    "gain_bars": lambda: viz.gain_bars(GAINS, current=2, min_gain=0.45),
+    "lines": lambda: viz.lines(
+        {"a": {"a": [1.0, 2.0], "b": [2.0, NAN]}, "$": {"b": [1, 1]}}, [1, 2], "x", {"x = 1": 1}, log_x=True
+    ),
+    "mask_picture": lambda: viz.mask_picture(block_mask(4, [1, 4], 2), 4, [1, 4], 2, title="mask"),
+    "overlap_picture": lambda: viz.overlap_picture([P, Q], [Q, P], [0.6, 0.6], words=["of", "course", "$no"]),
+    "race_picture": lambda: viz.race_picture([RUN, RUN | {"method": "dflash"}, RUN | {"domain": "code"}]),
+    "reliability_diagram": lambda: viz.reliability_diagram({"raw": ([0.2, 0.8], [0, 1])}, {"raw": 0.2}),
+    "round_rows": lambda: viz.round_rows([ROUND, ROUND | {"accepted": 3}], words=["to\n"] * 8),
+    "speed_by_length": lambda: viz.speed_by_length({str(n): [0.8, 1 + n, 1.5] for n in range(5)}, title="$"),
+    "speedup_map": lambda: viz.speedup_map({"map": [[0.0, 1.0], [2.0, 4.0]]}, [0.3, 0.95], [0.4, 0.05]),
+    "survival_bars": lambda: viz.survival_bars([0.5, 0.1], [0.5, 0.05], title="$"),
+    "threshold_sweep": lambda: viz.threshold_sweep([0.0, 0.5, 1.0], [3.0, 2.0, 0.0], [3.0, 0.5, 0.0], title="$"),
+    "time_line": lambda: viz.time_line(
+        {"plain": [("target", 1.0)] * 2, "DSpark": [("draft", 0.1)]}, {"plain": 2, "DSpark": 1}
+    ),
+    "tokens_per_round": lambda: viz.tokens_per_round({"chain": ([1, 2], [1.5, 1.8]), "tree": ([1, 2], [1.5, 1.8])}),
+    "tree_mask_picture": lambda: viz.tree_mask_picture(tree_mask(TREE["parents"], 3), TREE["parents"], title="mask"),
+    "verification_picture": lambda: viz.verification_picture(verification_mask(2, 2), 2),
+    "verified_rounds": lambda: viz.verified_rounds([([1, 0, 0], RESULT)], ["the", "cat", "sat"], kept=1),
+    "verify_schedule": lambda: viz.verify_schedule([[0.5, 0.5], [0.75], []], {"now": [1, 1, 0], "$": [0, 0, 0]}),
+    "who_depends_on_what": lambda: viz.who_depends_on_what(5),
+}
 
 
-def line(ax: Axes, label: str) -> list[tuple[float, float]]:
-    return [tuple(point) for found in ax.lines if found.get_label() == label for point in found.get_xydata()]
+def luminance(color: str) -> float:
+    """Return the relative luminance of a colour, as WCAG 2 defines it."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)]
+    return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
 
 
-def centres(ax: Axes, name: str) -> set[tuple[float, float]]:
-    boxes = [path.get_extents() for found in ax.collections if found.get_gid() == name for path in found.get_paths()]
-    return {(round((box.x0 + box.x1) / 2, 6), round((box.y0 + box.y1) / 2, 6)) for box in boxes}
+def test_every_function_has_an_example() -> None:
+    assert set(EXAMPLES) == set(viz.__all__) - {"readme_picture"}
 
 
-def texts(figure: Picture) -> list[str]:
-    return [text.get_text() for ax in figure.axes for text in ax.texts]
+@pytest.mark.parametrize("page", ["white", "#111111"])
+@pytest.mark.parametrize("color", [INK, BLUE, ORANGE, GREEN, PURPLE])
+def test_colours_stand_out_from_a_light_and_a_dark_page(color: str, page: str) -> None:
+    low, high = sorted((luminance(color), luminance(page)))
+    assert (high + 0.05) / (low + 0.05) > 4.1
 
 
-def test_the_chain_passes_through_the_chosen_tokens() -> None:
-    chosen = dflash_parallel_candidates(LOGITS)
-    figure = candidate_grid(LOGITS, {"DFlash": chosen, "DSpark": [2, 0, 1]}, anchor=1, words=["of", "no", "course"])
-    first, second = figure.axes
-    assert line(first, "DFlash") == [(0, 1), (1, 1), (2, 0), (3, 2)]
-    assert line(second, "DSpark") == [(0, 1), (1, 2), (2, 0), (3, 1)]
-    assert [tick.get_text() for tick in first.get_yticklabels()] == ["of", "no", "course"]
-    assert [tick.get_text() for tick in first.get_xticklabels()] == ["x₀", "x₁", "x₂", "x₃"]
-    assert first.get_xlabel() == "no of course" and second.get_xlabel() == "course of no"
-
-
-def test_each_chain_may_have_its_own_logits_and_an_anchor_from_elsewhere() -> None:
-    own = {"a": [[0.0, 0.0]], "b": [[0.0, np.log(3.0)]]}
-    figure = candidate_grid(own, {"a": [0], "b": [1]}, anchor=9)
-    assert texts(figure).count(".50") == 2 and {".25", ".75", "9"} <= set(texts(figure))
-
-
-def test_a_forbidden_token_has_probability_zero() -> None:
-    (ax,) = candidate_grid([[-np.inf, 0.0]], {"a": [1]}).axes
-    pale, deep = ax.collections[0].get_facecolor()
-    assert pale.sum() > deep.sum()
-
-
-def test_of_a_large_vocabulary_the_chosen_and_the_likeliest_tokens_are_shown() -> None:
-    logits = np.arange(200.0)[None, :]
-    (ax,) = candidate_grid(logits, {"a": [3]}).axes
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["3", *(str(token) for token in range(185, 200))]
-    assert line(ax, "a") == [(1, 0)]
-
-
-def test_the_mask_picture_has_every_cell_in_its_group() -> None:
-    mask = block_mask(4, [1, 4], 2)
-    (ax,) = mask_picture(mask, 4, [1, 4], 2, title="mask").axes
-    on, off = centres(ax, "may look"), centres(ax, "may not look")
-    assert (len(on), len(off)) == (mask.sum(), (~mask).sum()) and not on & off
-    columns = sorted({x for x, _ in on | off})
-    rows = sorted({y for _, y in on | off})
-    assert {(columns.index(x), rows.index(y)) for x, y in on} == {(c, r) for r, c in np.argwhere(mask)}
-    assert columns[4] - columns[3] > 2 and columns[6] - columns[5] == 1.5  # context | block 1 | block 2
-
-
-def test_the_anchors_are_outlined_in_their_columns() -> None:
-    (ax,) = mask_picture(block_mask(4, [1, 3], 2), 4, [1, 3]).axes
-    outlines = [patch.get_extents().transformed(ax.transData.inverted()) for patch in ax.patches]
-    assert [round((box.x0 + box.x1) / 2, 3) for box in outlines] == [1, 3]
-
-
-def test_context_columns_bear_the_positions_that_were_given() -> None:
-    (ax,) = mask_picture([[1, 1, 0, 0], [1, 1, 1, 1]], 4, block_length=1, positions=[0, 1, 1, 2]).axes
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "1", "1", "2"]
-    with pytest.raises(ValueError, match="positions has 1 entries"):
-        mask_picture([[True, False]], 2, positions=[0])
-
-
-def test_a_wrong_mask_of_a_learner_is_still_drawn() -> None:
-    (ax,) = mask_picture(np.ones((3, 5), dtype=int), 2).axes
-    assert len(centres(ax, "may look")) == 15 and not centres(ax, "may not look")
-
-
-def test_an_unknown_rate_leaves_a_gap_and_the_label_stands_at_the_last_known_one() -> None:
-    figure = acceptance_decay({"DFlash": [0.75, NAN, 0.5], "none": [NAN, NAN]}, title="Chat")
-    (ax,) = figure.axes
-    assert np.isnan(line(ax, "DFlash")[1][1]) and line(ax, "DFlash")[2] == (3, 0.5)
-    heights = {text.get_text(): text.get_position()[1] for text in ax.texts}
-    assert heights["DFlash"] == 0.5 and "none (no data)" in heights
-
-
-def test_labels_of_close_curves_are_kept_apart() -> None:
-    (ax,) = acceptance_decay({name: [1.0] for name in "abcd"}).axes
-    heights = sorted(text.get_position()[1] for text in ax.texts)
-    assert min(np.diff(heights)) > 0.07
-    styles = {(found.get_linestyle(), found.get_marker()) for found in ax.lines if found.get_label() in "abcd"}
-    assert len(styles) == 4
-
-
-def test_verified_and_trimmed_bars_differ_by_more_than_colour() -> None:
-    figure = confidence_budget([0.9, 0.8, 0.3, 0.95], 0.5, 2, tokens=["be", "or", "not", "to"])
-    (ax,) = figure.axes
-    assert [bar.get_height() for bar in ax.patches] == [0.9, 0.8, 0.3, 0.95]
-    assert [bool(bar.get_hatch()) for bar in ax.patches] == [False, False, True, True]
-    assert {"verified: 2", "trimmed: 2"} <= set(texts(figure))
-
-
-def test_the_opening_picture_counts_forwards_and_arrows() -> None:
-    figure = who_depends_on_what(3)
-    assert {"3 forwards", "1 forward", "1 forward + a light chain"} <= set(texts(figure))
-    arrows = [patch for patch in figure.axes[0].patches if isinstance(patch, FancyArrowPatch)]
-    # a forward has an arrow for each input and each output; the chains have 2 and, from the anchor on, 3
-    assert len(arrows) == (3 + 3 + 2) + (4 + 3) + (3 + 3 + 3)
-
-
-def test_a_picture_shows_itself_once_and_without_a_warning() -> None:
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_picture_is_legible_on_any_page_and_draws_without_a_warning(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        picture = candidate_grid([[1.0, 0.0]], {"a": [0]}, words=["$", "_{\n$"])
-        png, size = picture._repr_png_()
+        figure = EXAMPLES[name]()
+        png, size = figure._repr_png_()
     assert png.startswith(b"\x89PNG") and 0 < size["width"] < 1000
-    assert picture.get_facecolor()[3] == 0 and all(ax.get_facecolor()[3] == 0 for ax in picture.axes)
+    assert figure.get_facecolor()[3] == 0 and all(ax.get_facecolor()[3] == 0 for ax in figure.axes)
+
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    alpha = np.asarray(canvas.buffer_rgba())[::-1, :, 3]  # row 0 at the bottom
+    boxes = {}
+    for text in (found for found in figure.findobj(Text) if found.get_visible() and found.get_text().strip()):
+        boxes[text] = text.get_window_extent()
+        x, y = np.rint(boxes[text].get_points().mean(axis=0)).astype(int)
+        if to_hex(text.get_color()) in ("#ffffff", "#000000"):
+            assert alpha[y - 2 : y + 3, x - 2 : x + 3].min() > 200, f"{text.get_text()!r} needs a filled box below it"
+    for (one, a), (other, b) in combinations(boxes.items(), 2):
+        width, height = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
+        assert width < 2 or height < 2, f"{one.get_text()!r} overlaps {other.get_text()!r}"
 
 
-def test_the_readme_pictures_are_written_alike_each_time(tmp_path: Path) -> None:
+def test_the_readme_pictures_are_the_same_each_time(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "dspark_mini.viz", str(tmp_path / "assets")], check=True)
-    readme_picture(tmp_path / "again.svg", dark=True)
+    viz.readme_picture(tmp_path / "again.svg", dark=True)
     light, dark = ((tmp_path / "assets" / f"overview-{page}.svg").read_bytes() for page in ("light", "dark"))
     assert light != dark == (tmp_path / "again.svg").read_bytes()
     assert ElementTree.fromstring(dark).get("viewBox") == "0 0 675 196.5"  # points: 900 by 262 pixels
 
 
 @pytest.mark.parametrize(
+    "name",
+    "acceptance_decay bias_tables block_layouts bug_map cache_rows draft_fates reliability_diagram speed_by_length "
+    "tokens_per_round".split(),
+)
+def test_an_empty_dict_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="must be a dict from label to .*, with at least one entry"):
+        getattr(viz, name)({})
+
+
+@pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (lambda: candidate_grid(LOGITS, {}), "chains"),
-        (lambda: candidate_grid(LOGITS, {"a": [1, 0]}), r"chains\['a'\] has 2 tokens for 3 positions"),
-        (lambda: candidate_grid(LOGITS, {"a": [1, 0, 3]}), r"chains\['a'\]\[2\]"),
-        (lambda: candidate_grid([[0.0, NAN]], {"a": [1]}), "block_logits row 0"),
-        (lambda: candidate_grid({"a": LOGITS}, {"b": [1, 0, 2]}), "no entry 'b'"),
-        (lambda: candidate_grid({"a": [[1, 2]], "b": [[1, 2, 3]]}, {"a": [1], "b": [1]}), "another vocabulary"),
-        (lambda: candidate_grid(LOGITS, {"a": [1, 0, 2]}, words=["of"]), "words has 1"),
-        (lambda: mask_picture([[0.5]], 0), "True and False"),
-        (lambda: mask_picture([[1], [1, 0]], 0), "different lengths"),
-        (lambda: mask_picture([True, False], 0), "matrix"),
-        (lambda: mask_picture([[True, False]], 3), "context_length"),
-        (lambda: mask_picture(np.eye(3), 0, [0, 0]), "3 rows"),
-        (lambda: acceptance_decay({}), "curves"),
-        (lambda: acceptance_decay({"a": [0.5, 1.5]}), r"curves\['a'\]\[1\]"),
-        (lambda: acceptance_decay({"a": ["x"]}), r"curves\['a'\]"),
-        (lambda: confidence_budget([0.5], 0.5, 2), "budget"),
-        (lambda: confidence_budget([0.5], 0.5, 1, tokens=[1, 2]), "tokens has 2"),
-        (lambda: who_depends_on_what(1), "block_size"),
+        (lambda: viz.acceptance_decay({"a": [0.5, 1.5]}), r"curves\['a'\]\[1\]"),
+        (lambda: viz.accepted_mass([0.5, 0.25], [0.5, 0.5], [1, 1]), "p sums"),
+        (lambda: viz.accepted_mass(P, Q, [1, 1]), r"acceptance has shape \(2,\)"),
+        (lambda: viz.bias_tables({"a": [[1.0]], "b": [[1.0, 2.0]]}), r"tables\['b'\] has shape"),
+        (lambda: viz.bias_tables({"a": [[NAN]]}), r"tables\['a'\] row 0"),
+        (lambda: viz.bias_tables({"a": [[1.0]]}, before=["x", "y"]), "before has 2"),
+        (lambda: viz.block_layouts({"a": ([7], [0.5])}), r"positions\[0\]"),
+        (lambda: viz.block_shares({"a": [0.5]}, ["x", "y"]), r"shares\['a'\] has 1"),
+        (lambda: viz.bug_map({"a": {str(n): str(n) for n in range(5)}}), "5 different symptoms"),
+        (lambda: viz.cache_rows({"too many": (2, 3)}), "too many"),
+        (lambda: viz.candidate_grid(LOGITS, {}), "chains must be a dict"),
+        (lambda: viz.candidate_grid(LOGITS, {"a": [1, 0]}), r"chains\['a'\] has 2 entries for 3 positions"),
+        (lambda: viz.candidate_grid(LOGITS, {"a": [1, 0, 3]}), r"chains\['a'\]\[2\]"),
+        (lambda: viz.candidate_grid([[0.0, NAN]], {"a": [1]}), "block_logits row 0"),
+        (lambda: viz.candidate_grid({"a": LOGITS}, {"b": [1, 0, 2]}), "no entry 'b'"),
+        (lambda: viz.candidate_grid({"a": [[1, 2]], "b": [[1, 2, 3]]}, {"a": [1], "b": [1]}), "another vocabulary"),
+        (lambda: viz.candidate_grid(LOGITS, {"a": [1, 0, 2]}, words=["of"]), "words has 1"),
+        (lambda: viz.confidence_budget([0.5], 0.5, 2), "budget"),
+        (lambda: viz.confidence_budget([0.5], 0.5, 1, tokens=[1, 2]), "tokens has 2"),
+        (lambda: viz.draft_tree({"tokens": [1, 1], "parents": [-1, -1]}), r"tokens\[1\]"),
+        (lambda: viz.draft_tree(TREE | {"log_probs": [0.0]}), "log_probs has 1"),
+        (lambda: viz.draft_tree(TREE, ["of"]), "token 1 has no word"),
+        (lambda: viz.draft_tree(TREE, path=[4]), r"path\[0\]"),
+        (lambda: viz.emitted_laws(P, {}), "laws must be a dict"),
+        (lambda: viz.emitted_laws(P, {"a": [1.0]}), r"laws\['a'\] has 1 entries"),
+        (lambda: viz.flat_batch(FLAT["requests"], FLAT["positions"], [0, 3]), "starts has 2"),
+        (lambda: viz.gain_bars({}, current=1), "decisions must be a dict"),
+        (lambda: viz.lines({"a": {}}, [1], "x"), r"panels\['a'\] must be a dict"),
+        (lambda: viz.lines({"a": {"b": [1, 2]}}, [1], "x"), r"panels\['a'\]\['b'\] has shape \(2,\)"),
+        (lambda: viz.lines({"a": {"b": [NAN]}}, [1], "x"), "finite"),
+        (lambda: viz.mask_picture([[0.5]], 0), "True and False"),
+        (lambda: viz.mask_picture([[1], [1, 0]], 0), "different lengths"),
+        (lambda: viz.mask_picture([[True, False]], 3), "context_length"),
+        (lambda: viz.mask_picture([[True, False]], 2, positions=[0]), "positions has 1 entries"),
+        (lambda: viz.mask_picture(np.eye(3), 0, [0, 0]), "3 rows"),
+        (lambda: viz.overlap_picture(HALF, [[0.5, 0.25, 0.25]], [1.0]), "p has shape"),
+        (lambda: viz.overlap_picture(HALF, HALF, [1.0, 0.5]), "accepted has 2 entries for 1 positions"),
+        (lambda: viz.overlap_picture(HALF * 5, HALF * 5, [1.0] * 5), "number of positions"),
+        (lambda: viz.race_picture([RUN | {"conditional_acceptance": None}]), "no drafter's run"),
+        (lambda: viz.reliability_diagram({"a": ([0.5], [0, 1])}), "a: observed has shape"),
+        (lambda: viz.round_rows([]), "rounds is empty"),
+        (lambda: viz.round_rows([ROUND | {"verified": 5}]), "verified"),
+        (lambda: viz.round_rows([ROUND | {"accepted": 4}]), "accepted"),
+        (lambda: viz.speed_by_length({"a": [1.0, -1.0]}), r"curves\['a'\]\[1\]"),
+        (lambda: viz.speedup_map({"a": [[1.0, 2.0]]}, [0.5], [0.1]), "shape"),
+        (lambda: viz.survival_bars([0.5], [0.5, 0.25]), "survival has shape"),
+        (lambda: viz.threshold_sweep([0.5, 1.0], [1.0], [1.0]), "accepted has shape"),
+        (lambda: viz.time_line({"a": [("rest", 1.0)]}, {"a": 1}), "'rest'"),
+        (lambda: viz.time_line({"a": [("draft", -1.0)]}, {"a": 1}), "at least 0"),
+        (lambda: viz.time_line({"a": [("draft", 1.0)]}, {}), "tokens has no entry 'a'"),
+        (lambda: viz.tokens_per_round({"a": ([1, 2], [1.0])}), r"curves\['a'\]"),
+        (lambda: viz.tree_mask_picture([[True, False]], [-1, 0]), "one row per node"),
+        (lambda: viz.verification_picture([[True, False]], 1), "mask must be square"),
+        (lambda: viz.verified_rounds([]), "rounds is empty"),
+        (lambda: viz.verify_schedule([], {"a": []}), "at least one request"),
+        (lambda: viz.verify_schedule([[0.5]], {}), "lengths must be a dict"),
+        (lambda: viz.verify_schedule([[0.5]], {"a": [2]}), r"lengths\['a'\]\[0\]"),
+        (lambda: viz.verify_schedule([[0.5]], {"a": [0, 0]}), "2 entries for 1 requests"),
+        (lambda: viz.who_depends_on_what(1), "block_size"),
     ],
 )
 def test_bad_input_gets_a_sentence(draw: Callable[[], object], message: str) -> None:
