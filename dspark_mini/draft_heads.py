@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dspark_mini.drafts import Logits, Probabilities, choose, sample_chain
+from dspark_mini.drafts import Logits, Probabilities, best_probabilities, sample_chain, sample_markov_chain
 from dspark_mini.heads import LowRankHead
 from dspark_mini.layers import Floats
 from dspark_mini.weights import Weights
@@ -57,28 +57,33 @@ class DraftHead:
             γ tokens, and the distributions (γ, V) that they were drawn from.
         """
         if self.w1 is None or self.joint is None:
-            return sample_chain(base, anchor, self.bias, temperature, rng)
-        tokens, rows = list[int](), list[Probabilities]()
-        state: Floats = np.zeros(self.w1.shape[1], np.float32)
-        for logits, h in zip(base, hidden):
-            previous = self.w1[tokens[-1] if tokens else anchor]  # (r,)
-            gate, candidate, output = np.split(np.concatenate((state, previous, h)) @ self.joint, 3)
-            keep = np.float32(1.0) / (np.float32(1.0) + np.exp(-gate))
-            state = keep * state + (1.0 - keep) * np.tanh(candidate)
-            token, row = choose(logits + np.tanh(output) @ self.w2, temperature, rng)
-            tokens.append(token)
-            rows.append(row)
-        return tokens, np.array(rows)
+            return sample_markov_chain(base, anchor, self.bias, temperature, rng)
+        w1, joint, state = self.w1, self.joint, np.zeros(self.w1.shape[1], np.float32)
 
-    def confidences(self, hidden: Floats, anchor: int, tokens: Sequence[int], q: Probabilities) -> list[float]:
+        def next_logits(k: int, previous: int) -> Logits:
+            nonlocal state
+            gate, candidate, output = np.split(np.concatenate((state, w1[previous], hidden[k])) @ joint, 3)
+            keep = np.float32(1.0) / (np.float32(1.0) + np.exp(-gate))
+            state = keep * state + (1.0 - keep) * np.tanh(candidate)  # (r,)
+            logits: Logits = base[k] + np.tanh(output) @ self.w2
+            return logits
+
+        return sample_chain(anchor, len(base), next_logits, temperature, rng)
+
+    def factors(self, vocabulary: int) -> tuple[Floats, Floats]:
+        """Return the Markov head's matrices W1 (V, r) and W2 (r, V); zeros without a head."""
+        if self.w1 is None:
+            return np.zeros((vocabulary, 1), np.float32), np.zeros((1, vocabulary), np.float32)
+        return self.w1, self.w2
+
+    def confidences(self, hidden: Floats, anchor: int, tokens: Sequence[int], base: Logits) -> list[float]:
         """Return the probability that each draft is accepted if all before it are, (γ,).
 
         The confidence head reads h_k and the token before position k. DFlash has no such head; the highest
         probability of each row stands in for it.
         """
         if self.w1 is None:
-            best: list[float] = q.max(axis=1).tolist()
-            return best
+            return best_probabilities(base)
         chances: list[float] = (1.0 / (1.0 + np.exp(-self.confidence_logits(hidden, anchor, tokens)))).tolist()
         return chances
 

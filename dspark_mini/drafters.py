@@ -1,7 +1,7 @@
 """The drafters of the small language model in NumPy: DFlash, DSpark, and an autoregressive one.
 
-They read the target's features of the committed text, by way of their own cache: after every round the engine
-extends it, and the features of the new rows become keys and values. A block stands behind them, anchor first.
+They read the target's features of the committed text through their own cache: after every round the engine extends
+it, and the features of the new rows become keys and values. A block follows them, anchor first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dspark_mini.draft_heads import DraftHead
-from dspark_mini.drafts import Logits, Probabilities, self_fed_chain, spread
+from dspark_mini.drafts import Logits, Probabilities, sample_chain, spread
 from dspark_mini.inputs import token_in, whole_number
 from dspark_mini.layers import Floats, Layer, Rotary, SlotCache, rms_norm
 from dspark_mini.shapes import DrafterShape, TargetShape
@@ -54,7 +54,7 @@ class Drafter:
         self.fuse, self.fuse_norm = np.ascontiguousarray(fuse.T), weights["fuse_norm.weight"]
         self.layers = [Layer(weights, f"layers.{i}.", sizes) for i in range(shape.layers)]
         self.norm = weights["norm.weight"]
-        slots = len(target.cache.features)
+        slots = len(target.cache.features) + shape.block_size + 1  # a block may reach past the end of a full text
         self.rotary = Rotary(sizes.head_width, sizes.rope_theta, slots)
         self.cache = DraftCache(sizes, shape.layers, slots, self)
         ids = shape.draft_vocabulary
@@ -90,7 +90,7 @@ class BlockDrafter(Drafter):
             w2 = spread(weights["head.next.weight"].T, shape.draft_vocabulary, target.shape.vocabulary, missing=0.0)
             w2 = w2.astype(np.float32)  # (r, V)
         self.draft_head = DraftHead(weights, shape.head, w2)
-        self.bias = self.draft_head.bias
+        self.bias, self.factors = self.draft_head.bias, self.draft_head.factors(target.shape.vocabulary)
 
     def write_context(self, slots: slice, tokens: Sequence[int]) -> None:
         """Write the keys and values of the tokens' features, layer by layer (KV injection)."""
@@ -119,20 +119,21 @@ class BlockDrafter(Drafter):
         return self.logits(self.hidden)
 
     def chain(
-        self, base: Logits, anchor: int, size: int, temperature: float, rng: np.random.Generator | None
+        self, base: Logits, anchor: int, block_size: int, temperature: float, rng: np.random.Generator | None
     ) -> tuple[list[int], Probabilities]:
-        """Choose the tokens of a block one after the other: γ tokens, and the rows q (γ, V) they were drawn from."""
+        """Draft a block token by token: γ tokens, and the rows q (γ, V) that they were drawn from."""
         return self.draft_head.chain(base, self.hidden, anchor, temperature, rng)
 
-    def confidences(self, anchor: int, tokens: Sequence[int], q: Probabilities) -> list[float]:
+    def confidences(self, anchor: int, tokens: Sequence[int], base: Logits) -> list[float]:
         """Return the chance of each draft to survive, given that those before it do. (γ,)"""
-        return self.draft_head.confidences(self.hidden, anchor, tokens, q)
+        return self.draft_head.confidences(self.hidden, anchor, tokens, base)
 
 
 class AutoregressiveDrafter(Drafter):
-    """A drafter after EAGLE-3: a forward for each token, behind its own hidden states."""
+    """A drafter like EAGLE-3: one forward per token, which reads the hidden state of the forward before."""
 
-    bias = None
+    bias = factors = None
+    best: list[float]  # the best probability of each row of the last block
 
     def __init__(self, weights: Weights, shape: DrafterShape, target: LanguageModel) -> None:
         if shape.layers != 1:
@@ -160,18 +161,23 @@ class AutoregressiveDrafter(Drafter):
         return logits
 
     def chain(
-        self, base: Logits, anchor: int, size: int, temperature: float, rng: np.random.Generator | None
+        self, base: Logits, anchor: int, block_size: int, temperature: float, rng: np.random.Generator | None
     ) -> tuple[list[int], Probabilities]:
-        """Draft a block, a forward a token: γ tokens, and the rows q (γ, V) they were drawn from."""
+        """Draft a block, one forward per token: γ tokens, and the rows q (γ, V) that they were drawn from."""
         self.cache.take(1)  # the anchor's row
-        drawn = self_fed_chain(base, size, temperature, rng, lambda token: self._forward(token, self.last))
-        self.cache.drop(size)
-        return drawn
 
-    def confidences(self, anchor: int, tokens: Sequence[int], q: Probabilities) -> list[float]:
-        """Return the best probability of each row, in place of a trained confidence. (γ,)"""
-        best: list[float] = q.max(axis=1).tolist()
-        return best
+        def next_logits(k: int, previous: int) -> Logits:
+            row: Logits = base[0] if k == 0 else self._forward(previous, self.last)[0]
+            return row
+
+        tokens, q = sample_chain(anchor, block_size, next_logits, temperature, rng)
+        self.cache.drop(block_size)
+        self.best = q.max(axis=1).tolist()
+        return tokens, q
+
+    def confidences(self, anchor: int, tokens: Sequence[int], base: Logits) -> list[float]:
+        """Return the best probability of each row of the last block, for lack of a confidence head. (γ,)"""
+        return self.best
 
     def _forward(self, token: int, before: Floats) -> Logits:
         """Run one token behind what stands in front of it, and add its row to the cache. (1, V)"""

@@ -1,6 +1,6 @@
-"""Drafts that are drawn: a chain or a tree from a block's base logits and a bias, with the rows they were drawn from.
+"""Drawing drafts: a chain or a tree, token by token, together with the rows that the tokens were drawn from.
 
-Verification divides by the drafter's probabilities, so whoever draws also returns the very rows of the draw.
+Verification divides by the drafter's probabilities, so whoever draws a token also returns the very row of the draw.
 """
 
 from __future__ import annotations
@@ -12,46 +12,57 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dspark_mini.inputs import whole_numbers
-
 Logits = NDArray[np.floating[Any]]
 Probabilities = NDArray[np.float64]
 
 
 def softmax(logits: Logits) -> Probabilities:
-    """Return the distributions that rows of logits stand for, along the last axis, in double precision."""
+    """Turn logits into probabilities along the last axis, in double precision. (…, V)"""
     scores = np.asarray(logits, dtype=np.float64)
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     rows: Probabilities = weights / weights.sum(axis=-1, keepdims=True)
     return rows
 
 
+def best_probabilities(logits: Logits) -> list[float]:
+    """Return the probability of the most likely token of each row. (γ,)"""
+    best: list[float] = softmax(logits).max(axis=-1).tolist()
+    return best
+
+
+def one_hot(tokens: Sequence[int], vocabulary: int) -> Probabilities:
+    """Return the rows that tokens chosen without chance are drawn from. (γ, V)"""
+    rows = np.zeros((len(tokens), vocabulary))
+    rows[np.arange(len(tokens)), tokens] = 1.0
+    return rows
+
+
 def draw(weights: Probabilities, rng: Any) -> int:
-    """Draw a token with a probability in proportion to its weight, from one uniform number.
+    """Draw a token with probability proportional to its weight, from one uniform number.
 
     Args:
-        weights: (V,) not negative, some of them positive; they need not sum to 1.
-        rng: the only source of chance.
+        weights: (V,) nonnegative and not all zero; they need not sum to 1.
+        rng: The only source of chance.
 
     Returns:
         A token of positive weight, whatever rounding does to the sum.
     """
     sums = weights.cumsum()  # (V,)
-    last = int(sums.searchsorted(sums[-1]))  # where the sum is complete: nothing behind it has any weight
-    # bisect, and not searchsorted, because it only compares the number: so laws.py can follow the draw.
+    last = int(sums.searchsorted(sums[-1]))  # the last token with a positive weight
+    # bisect only compares the uniform number, so laws.py can follow the draw; searchsorted would convert it.
     return bisect_right(sums, rng.random() * sums[-1], 0, last)
 
 
 def draw_distinct(weights: Probabilities, count: int, rng: Any) -> list[int]:
-    """Draw tokens one after the other without replacement: what was drawn leaves, the rest is normalised again.
+    """Draw tokens one after the other without replacement.
 
     Args:
-        weights: (V,) not negative.
-        count: how many tokens; there are fewer where fewer have a weight.
-        rng: the only source of chance.
+        weights: (V,) nonnegative.
+        count: How many tokens; fewer are drawn if fewer have a positive weight.
+        rng: The only source of chance.
 
     Returns:
-        Tokens in the order of their draws.
+        Tokens in the order in which they were drawn.
     """
     rest, drawn = weights.copy(), list[int]()
     for _ in range(min(count, int(np.count_nonzero(rest)))):
@@ -61,117 +72,94 @@ def draw_distinct(weights: Probabilities, count: int, rng: Any) -> list[int]:
 
 
 def corrected(row: Logits, previous: int, bias: Any) -> Logits:
-    """Add to a row of base logits the bias of the token in front of it, if that has one. (V,)"""
+    """Add the bias of the previous token, if it has one, to a row of base logits. (V,)"""
     extra = bias.get(previous)
     return row if extra is None else row + extra
 
 
-def choose(scores: Logits, temperature: float, rng: np.random.Generator | None) -> tuple[int, Probabilities]:
-    """Draw a token from a row of logits, or take the best at temperature 0.
-
-    Returns:
-        The token, and the row (V,) it was drawn from; at temperature 0 the row at temperature 1.
-    """
-    row = softmax(scores / (temperature or 1.0))
-    return (draw(row, rng) if temperature else int(scores.argmax())), row
-
-
-def self_fed_chain(
-    first: Logits, size: int, temperature: float, rng: np.random.Generator | None, forward: Callable[[int], Logits]
+def sample_chain(
+    anchor: int,
+    block_size: int,
+    next_logits: Callable[[int, int], Logits],
+    temperature: float,
+    rng: np.random.Generator | None,
 ) -> tuple[list[int], Probabilities]:
-    """Draw the tokens of a block by a forward for each of them, as an autoregressive drafter does.
+    """Draft a block token by token, each from the logits that the token before it leads to.
 
     Args:
-        first: (1, V) the logits of the first token.
-        size: γ.
-        temperature: of the draws; at 0 each token is the best of its row.
-        rng: the only source of chance.
-        forward: returns the logits (1, V) behind a drafted token.
+        anchor: The token before the block.
+        block_size: γ, at least 1.
+        next_logits: Called with a position k = 0..γ−1 and the token before it; returns the logits (V,) of position k.
+        temperature: Of the draws; at 0 each token is the best of its row.
+        rng: The only source of chance; may be None at temperature 0.
 
     Returns:
-        γ tokens, and the rows (γ, V) that they were drawn from.
+        γ tokens, and the rows (γ, V) that they were drawn from; at temperature 0 the rows at temperature 1.
+
+    Source: DSpark (arXiv 2607.05147), semi-autoregressive generation.
     """
-    logits, tokens, rows = first, list[int](), list[Probabilities]()
-    for k in range(size):
-        token, row = choose(logits[0], temperature, rng)
-        tokens.append(token)
-        rows.append(row)
-        if k + 1 < size:
-            logits = forward(token)
+    previous, tokens, rows = anchor, list[int](), list[Probabilities]()
+    for k in range(block_size):
+        logits = next_logits(k, previous)  # (V,)
+        rows.append(softmax(logits / (temperature or 1.0)))
+        previous = draw(rows[-1], rng) if temperature else int(logits.argmax())
+        tokens.append(previous)
     return tokens, np.array(rows)
 
 
+def sample_markov_chain(
+    base: Logits, anchor: int, bias: Any, temperature: float, rng: np.random.Generator | None
+) -> tuple[list[int], Probabilities]:
+    """Draft a block from parallel base logits (γ, V), each row corrected by the token before it; see sample_chain."""
+    return sample_chain(anchor, len(base), lambda k, token: corrected(base[k], token, bias), temperature, rng)
+
+
+def sample_tree(
+    base: Logits, anchor: int, bias: Any, widths: Sequence[int], temperature: float, rng: np.random.Generator
+) -> tuple[list[int], list[int], Probabilities]:
+    """Draw a tree of a fixed shape, the children of each node without replacement from the node's row.
+
+    The shape must not depend on the tokens drawn; only then can the tree be verified without loss.
+
+    Args:
+        base: (γ, V) base logits.
+        anchor: The token at the root.
+        bias: Answers .get(token) with a row (V,), or None for a token without a bias.
+        widths: Children per node, by depth, the root first; the tree has at most γ levels.
+        temperature: Of the draws, above 0.
+        rng: The only source of chance.
+
+    Returns:
+        Tokens (n,) and parents (n,), level by level, −1 for a child of the root, siblings in the order of their
+        draws; and the next-token rows (n + 1, V) at the root and at each node, uniform at leaves.
+
+    Source: drawing without replacement: arXiv 2402.14160; the bias: DSpark (arXiv 2607.05147).
+    """
+    tokens, parents, q = list[int](), list[int](), list[Probabilities]()  # q: one array per level
+    level = range(-1, 0)  # the nodes of one depth; first the root
+    for row, width in zip(base, widths):
+        logits = [corrected(row, anchor if node < 0 else tokens[node], bias) for node in level]
+        q.append(softmax(np.array(logits) / temperature))  # (nodes of the level, V)
+        for node, node_row in zip(level, q[-1]):
+            children = draw_distinct(node_row, width, rng)
+            tokens += children
+            parents += [node] * len(children)
+        level = range(level.stop, len(tokens))
+    q.append(np.full((len(level), base.shape[1]), 1.0 / base.shape[1]))
+    return tokens, parents, np.concatenate(q)
+
+
 def spread(rows: Logits, ids: Sequence[int] | None, vocabulary: int, missing: float = -np.inf) -> Logits:
-    """Put rows over a draft vocabulary at its ids in the target's, in double precision. (…, V)
+    """Spread rows over a draft vocabulary to the target's vocabulary, in double precision. (…, V)
 
     Args:
         rows: (…, V_draft).
-        ids: the target's id of each column; without them the columns are the target's.
+        ids: The target's id of each column; None if the columns are the target's.
         vocabulary: V.
-        missing: what stands at a token that cannot be drafted.
+        missing: What stands at tokens that cannot be drafted.
     """
     if ids is None:
         return rows.astype(np.float64)
     full = np.full((*rows.shape[:-1], vocabulary), missing)
     full[..., list(ids)] = rows
     return full
-
-
-def sample_chain(
-    base: Logits, anchor: int, bias: Any, temperature: float, rng: np.random.Generator | None
-) -> tuple[list[int], Probabilities]:
-    """Draw the tokens of a block one after the other, each from its row corrected by the token before it.
-
-    Args:
-        base: (γ, V) base logits.
-        anchor: the token in front of the block.
-        bias: answers .get(token) with a row (V,), or None where that token adds nothing.
-        temperature: of the draws; at 0 each token is the best of its row.
-        rng: the only source of chance; not needed at temperature 0.
-
-    Returns:
-        γ tokens, and the rows (γ, V) that they were drawn from; at temperature 0 the rows at temperature 1.
-
-    Source: DSpark (arXiv 2607.05147): semi-autoregressive generation.
-    """
-    tokens, weights = list[int](), np.empty(base.shape)  # (γ, V)
-    for k, row in enumerate(base):  # (V,)
-        scores = corrected(row, tokens[-1] if tokens else anchor, bias).astype(np.float64)
-        weights[k] = np.exp((scores - scores.max()) / (temperature or 1.0))
-        tokens.append(draw(weights[k], rng) if temperature else int(scores.argmax()))
-    return tokens, weights / weights.sum(axis=1, keepdims=True)
-
-
-def sample_tree(
-    base: Logits, anchor: int, bias: Any, widths: Sequence[int], temperature: float, rng: np.random.Generator
-) -> tuple[list[int], list[int], Probabilities]:
-    """Draw a tree of a fixed shape, each node's children without replacement from the row behind the node.
-
-    The shape may not depend on the tokens drawn; then the tree can be verified without loss.
-
-    Args:
-        base: (γ, V) base logits.
-        anchor: the token at the root.
-        bias: answers .get(token) with a row (V,), or None where that token adds nothing.
-        widths: how many children a node has, by depth, the root's first; the tree has at most γ levels.
-        temperature: of the draws, above 0.
-        rng: the only source of chance.
-
-    Returns:
-        Tokens (n,) and parents (n,), level by level, −1 for a child of the root, siblings in the order of their
-        draws; and the rows (n + 1, V) behind the root and each node, uniform where nothing was drawn from a row.
-
-    Source: drawing without replacement: arXiv 2402.14160; the bias: DSpark (arXiv 2607.05147).
-    """
-    tokens, parents, q = list[int](), list[int](), list[Probabilities]()  # q: by levels
-    level = range(-1, 0)  # the nodes of one depth, at first the root
-    for row, width in zip(base, whole_numbers("widths", widths, low=1)):
-        scores = [corrected(row, anchor if node < 0 else tokens[node], bias) for node in level]
-        q.append(softmax(np.array(scores) / temperature))  # (nodes of the level, V)
-        for node, behind in zip(level, q[-1]):
-            children = draw_distinct(behind, width, rng)
-            tokens += children
-            parents += [node] * len(children)
-        level = range(level.stop, len(tokens))
-    q.append(np.full((len(level), base.shape[1]), 1.0 / base.shape[1]))
-    return tokens, parents, np.concatenate(q)

@@ -1,29 +1,31 @@
-"""The engine: one loop of draft → trim → verify → commit, in which every step can be swapped.
+"""The engine: one loop of draft → trim → verify → commit, with every step replaceable.
 
-A target and a drafter are whatever answers the two protocols of protocol.py. After every round both caches hold
+Any target and drafter that implement the two protocols of protocol.py will do. After every round both caches hold
 exactly the committed tokens but the last; the engine asserts it.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dspark_mini.drafting import dspark_markov_candidates
-from dspark_mini.drafts import Logits, Probabilities, corrected, sample_tree, softmax
-from dspark_mini.inputs import number, token_ids, whole_number
-from dspark_mini.protocol import Drafter, Target
+from dspark_mini.contracts import generator, integer, takes, tokens
+from dspark_mini.contracts import temperature as temperature_of
+from dspark_mini.drafts import Logits, Probabilities, one_hot, sample_tree, softmax
+from dspark_mini.kinds import whole
+from dspark_mini.protocol import Drafter, Rows, Target
 from dspark_mini.rounds import rollback_rows
-from dspark_mini.trace import Round, Trace
+from dspark_mini.trace import PARTS, Round, Trace
 from dspark_mini.trees import build_conditional_tree, verify_tree_greedy, verify_tree_sampling
 from dspark_mini.verification import cut_output, verify_greedy, verify_sampling
 
-__all__ = ["PLAIN", "Drafter", "Round", "Steps", "Target", "Trace", "TreeSteps", "generate"]
+__all__ = ["Drafter", "Round", "Steps", "Target", "Trace", "TreeSteps", "generate"]
+
+_now = time.perf_counter
 
 
 def never_trim(confidences: Sequence[float]) -> int:
@@ -33,30 +35,33 @@ def never_trim(confidences: Sequence[float]) -> int:
 
 @dataclass(frozen=True)
 class TreeSteps:
-    """The steps of a round that drafts a tree; it is verified whole, since trim is a rule for chains.
+    """The steps of a round that drafts a tree; the whole tree is verified, because trimming is a rule for chains.
 
-    The greedy tree grows best first; its levels are at most block_size. Above temperature 0 its shape is fixed.
+    At temperature 0 the tree grows best first; above, its shape is fixed by `widths`. It has at most block_size levels.
     """
 
-    width: int = 3  # of the greedy tree: most children of a node
-    max_nodes: int = 16  # of the greedy tree
-    widths: tuple[int, ...] = (3, 2, 1, 1)  # of the drawn tree: children of each node, by depth
+    width: int = 3  # greedy: most children per node
+    max_nodes: int = 16  # greedy
+    widths: tuple[int, ...] = (3, 2, 1, 1)  # sampling: children per node, by depth
     build: Callable[..., dict[str, list[Any]]] = build_conditional_tree  # 6.1
-    draw: Callable[..., tuple[list[int], list[int], Probabilities]] = sample_tree
+    sample: Callable[..., tuple[list[int], list[int], Probabilities]] = sample_tree
     verify_greedy: Callable[..., dict[str, list[int]]] = verify_tree_greedy  # 6.3
     verify_sampling: Callable[..., dict[str, list[int]]] = verify_tree_sampling  # 6.4
 
 
 @dataclass(frozen=True)
 class Steps:
-    """The steps of a round, each with the signature of its task; any of them can be a learner's own.
+    """The steps of a round, each with the signature of its task; replace any of them with your own function.
 
-    block_size and keep_drafting look at the rounds so far; the others are pure functions of one round. Above
-    temperature 0, and for a drafter without a bias, the drafter draws its own chain, without `draft`. The text's
-    law stays the target's only if `trim` decides on each draft from the confidences up to its own.
+    Without a draft step the drafter chains its block itself. A draft step runs at every temperature; if two are given,
+    draft_sampling runs above temperature 0 and the other one at 0. block_size and keep_drafting see the rounds so far;
+    the other steps see one round. The text follows the target's distribution only if `trim` decides about each draft
+    from the confidences up to that draft.
     """
 
-    draft: Callable[..., list[int]] = dspark_markov_candidates  # 2.2; 2.1 without its last two arguments
+    draft_parallel: Callable[..., list[int]] | None = None  # 2.1
+    draft_markov: Callable[..., list[int]] | None = None  # 2.2
+    draft_sampling: Callable[..., tuple[list[int], Probabilities]] | None = None  # 3.2
     trim: Callable[[Sequence[float]], int] = never_trim  # 2.3, or 5.1 and 5.2 for a batch of one
     verify_greedy: Callable[..., dict[str, Any]] = verify_greedy  # 1.1
     verify_sampling: Callable[..., dict[str, Any]] = verify_sampling  # 1.4
@@ -67,23 +72,16 @@ class Steps:
     tree: TreeSteps | None = None  # draft trees instead of chains
 
 
-PLAIN = Steps(keep_drafting=lambda trace: False)  # decoding token by token
-
-
-@dataclass(frozen=True)
-class _Request:
-    """What stays the same in all rounds of a text."""
-
-    target: Target
-    drafter: Drafter
-    heat: float
-    rng: Any
-    steps: Steps
-
-
+@takes(
+    prompt=tokens("n", empty=False),
+    max_new_tokens=integer(),
+    stop_tokens=tokens("stops"),
+    temperature=temperature_of(),
+    rng=generator(),
+)
 def generate(
     target: Target,
-    drafter: Drafter,
+    drafter: Drafter | None,
     prompt: Sequence[int],
     max_new_tokens: int,
     stop_tokens: Sequence[int] = (),
@@ -94,147 +92,171 @@ def generate(
     """Generate a text by speculative decoding; it is the target's own text, whatever the drafter guesses.
 
     Args:
-        target: the model whose text comes out; its cache must be empty.
-        drafter: the model that guesses; its cache must be empty.
-        prompt: at least one token.
-        max_new_tokens: the cap, in tokens, at least 0.
-        stop_tokens: tokens that end the output.
-        temperature: of target and drafter; 0 is greedy.
-        rng: the only source of chance; needed above temperature 0.
-        steps: the steps of a round.
+        target: The model whose text comes out; its cache must be empty.
+        drafter: The model that guesses; its cache must be empty. None decodes plainly, token by token.
+        prompt: At least one token.
+        max_new_tokens: The most tokens of the output, at least 0.
+        stop_tokens: Tokens that end the output.
+        temperature: Of target and drafter; greedy below 1e-5.
+        rng: The only source of chance; needed above temperature 0.
+        steps: The steps of a round.
 
     Returns:
-        The output, without the prompt, and a trace of every round.
+        The output without the prompt, and a record of every round.
 
     Raises:
-        ValueError: no prompt, caches that are not empty, a temperature without a generator, or trees from a drafter
-            without a bias.
-        AssertionError: a step broke the cache contract.
+        ValueError: A bad argument, or more tokens than the target's cache has rows.
+        AssertionError: A step broke the cache contract.
 
     Source: Leviathan et al. (arXiv 2211.17192), Algorithm 1; DSpark (arXiv 2607.05147) for trimming.
     """
-    context = token_ids("prompt", prompt)
-    cap = whole_number("max_new_tokens", max_new_tokens, low=0)
-    heat = number("temperature", temperature, low=0.0)
-    if not context or target.cache.rows or drafter.cache.rows:
-        raise ValueError("prompt must hold at least one token, and both caches must be empty.")
-    if heat > 0.0 and rng is None:
+    _check_models(target, drafter, steps)
+    if rng is None and temperature:
         raise ValueError("rng is None, but a temperature above 0 needs a generator.")
-    if steps.tree is not None and drafter.bias is None:
-        raise ValueError("steps.tree needs a drafter whose bias depends on the previous token alone, but bias is None.")
-    request = _Request(target, drafter, heat, rng, steps)
-    target.forward(context[:-1])
-    drafter.cache.extend(context[:-1])
+    rng = np.random.default_rng(0) if rng is None else rng  # greedy: a learner's 3.2 may still ask for one
+    target.forward(prompt[:-1])
+    if drafter is not None:
+        drafter.cache.extend(prompt[:-1])
     trace = Trace()
-    while len(trace.output) < cap and not set(trace.output[-1:]) & set(stop_tokens):
-        this, anchor = Round(), (trace.output or context)[-1]
-        size = steps.block_size(trace) if steps.keep_drafting(trace) else 0
-        q = _draft(request, this, anchor, whole_number("steps.block_size", size, low=0))
-        emitted = _verify(request, this, anchor, q)
-        with _clock(this, "commit"):
-            _commit(request, this, anchor, steps.cut(emitted, stop_tokens, cap - len(trace.output)), len(emitted))
-        trace.output += this.emitted
-        trace.rounds.append(this)
-        _assert_contract(request, len(context) + len(trace.output) - 1)
+    while len(trace.output) < max_new_tokens and not set(trace.output[-1:]) & set(stop_tokens):
+        anchor, left = (trace.output or prompt)[-1], max_new_tokens - len(trace.output)
+        block_size = _block_size(steps, trace, min(left, target.cache.free) - 1) if drafter is not None else 0
+        if drafter is not None and block_size and steps.tree is not None:
+            round_ = _tree_round(target, drafter, anchor, block_size, left, stop_tokens, temperature, rng, steps)
+        else:
+            times, drafted, confidences, q = [_now(), _now()], list[int](), list[float](), np.zeros((0, 0))
+            # Draft: tokens x_1..x_γ, and the rows q (γ, V) that they were drawn from.
+            if drafter is not None and block_size:
+                base = drafter.block_logits(anchor, block_size)  # (γ, V)
+                times[1] = _now()
+                drafted, q = _draft_chain(drafter, base, anchor, block_size, temperature, rng, steps)
+                confidences = drafter.confidences(anchor, drafted, base)
+            # Trim: only the first ℓ drafts will be verified.
+            length = whole("steps.trim", steps.trim(confidences) if drafted else 0, 0, len(drafted))
+            drafts = drafted[:length]
+            times.append(_now())
+            # Verify: one forward scores the anchor and ℓ drafts.
+            logits = target.forward([anchor, *drafts])  # (1 + ℓ, V)
+            if temperature:
+                p = softmax(logits / temperature)  # (1 + ℓ, V)
+                verdict = steps.verify_sampling(drafts, q[:length] if drafts else p[:0], p, rng)
+            else:
+                verdict = steps.verify_greedy(drafts, logits)
+            accepted, tokens = verdict["accepted"], verdict["tokens"]
+            times.append(_now())
+            # Commit: rejected drafts leave the target's cache, and so do tokens past the end of the output.
+            emitted = steps.cut(tokens, stop_tokens, left)
+            target.cache.drop(steps.rollback(1 + length, accepted) + len(tokens) - len(emitted))
+            if drafter is not None:
+                drafter.cache.extend([anchor, *emitted[:-1]])
+            times.append(_now())
+            path = list(range(accepted))
+            round_ = Round(drafted, None, confidences, length, accepted, path, emitted, _seconds(times))
+        trace.rounds.append(round_)
+        trace.output += round_.emitted
+        _assert_contract(len(prompt) + len(trace.output) - 1, target, drafter)
     return trace
 
 
-@contextmanager
-def _clock(this: Round, part: str) -> Iterator[None]:
-    """Note how long a part of the round takes."""
-    start = time.perf_counter()
-    yield
-    this.seconds[part] = time.perf_counter() - start
+def _seconds(times: Sequence[float]) -> dict[str, float]:
+    """Turn the five times at which the parts of a round begin or end into seconds per part."""
+    return {part: end - start for part, start, end in zip(PARTS, times, times[1:])}
 
 
-def _draft(request: _Request, this: Round, anchor: int, size: int) -> Probabilities:
-    """Draft a block and decide how much of it is verified; return the rows that it was drawn from. (γ, V)
+def _check_models(target: Target, drafter: Drafter | None, steps: Steps) -> None:
+    """Check that both caches are empty, and that the drafter has what the steps ask of it."""
+    for name, model in (("target", target), ("drafter", drafter)):
+        if model is not None and model.cache.rows:
+            raise ValueError(f"{name} has {model.cache.rows} rows in its cache, which must be empty: drop them first.")
+    if steps.draft_parallel and steps.draft_markov:
+        raise ValueError("steps has both draft_parallel and draft_markov; give one of them.")
+    for name in ("draft_parallel", "draft_markov", "draft_sampling", "tree"):
+        if drafter is not None and drafter.bias is None and getattr(steps, name) is not None:
+            raise ValueError(
+                f"steps.{name} needs a drafter whose rows depend on the previous token alone, but its bias is None."
+            )
 
-    Of a tree these are the rows behind the root and behind each node, (n + 1, V).
+
+def _block_size(steps: Steps, trace: Trace, useful: int) -> int:
+    """Ask how many tokens to draft, and draft no more than can be accepted: γ."""
+    if useful <= 0 or not steps.keep_drafting(trace):
+        return 0
+    return min(whole("steps.block_size", steps.block_size(trace), low=0), useful)
+
+
+def _draft_chain(
+    drafter: Drafter, base: Logits, anchor: int, block_size: int, temperature: float, rng: Any, steps: Steps
+) -> tuple[list[int], Probabilities]:
+    """Draft a chain by the steps' own function, or by the drafter's; return the rows of the draws as well. (γ, V)
+
+    A draft chosen without chance is a draw from one-hot rows, so verification at a temperature stays lossless.
     """
-    q = np.zeros((0, 0))
-    with _clock(this, "draft"):
-        base = request.drafter.block_logits(anchor, size) if size else q  # (γ, V)
-    with _clock(this, "head"):
-        if size and request.steps.tree:
-            q = _grow(request, this, base, anchor, request.steps.tree)
-        elif size:
-            q = _chain(request, this, base, anchor, size)
-            this.confidences = request.drafter.confidences(anchor, this.drafted, q)
-    length = request.steps.trim(this.confidences) if this.parents is None else len(this.drafted)
-    this.verified = whole_number("steps.trim", length, low=0, high=len(this.drafted))
-    return q
+    chosen = steps.draft_parallel or steps.draft_markov
+    if steps.draft_sampling and (temperature or not chosen):
+        assert drafter.factors is not None
+        return steps.draft_sampling(base, anchor, *drafter.factors, rng, temperature)
+    if not chosen:
+        return drafter.chain(base, anchor, block_size, temperature, rng)
+    tokens = steps.draft_parallel(base) if steps.draft_parallel else chosen(base, anchor, drafter.bias)
+    return tokens, one_hot(tokens, base.shape[1])
 
 
-def _chain(request: _Request, this: Round, base: Logits, anchor: int, size: int) -> Probabilities:
-    """Draft the tokens of a block one after the other; return the rows they were drawn from, or are the best of."""
-    drafter, bias = request.drafter, request.drafter.bias
-    if request.heat > 0.0 or bias is None:
-        this.drafted, q = drafter.chain(base, anchor, size, request.heat, request.rng)
-        return q
-    this.drafted = request.steps.draft(base, anchor, bias)
-    return softmax(np.array([corrected(row, token, bias) for row, token in zip(base, [anchor, *this.drafted])]))
-
-
-def _grow(request: _Request, this: Round, base: Logits, anchor: int, tree: TreeSteps) -> Probabilities:
-    """Draft a tree; return the rows that its nodes were drawn from, none where it is greedy."""
-    bias = request.drafter.bias
-    if request.heat > 0.0:
-        this.drafted, this.parents, q = tree.draw(base, anchor, bias, tree.widths, request.heat, request.rng)
-        return q
-    grown = tree.build(base, anchor, bias, tree.width, tree.max_nodes)
-    this.drafted, this.parents = grown["tokens"], grown["parents"]
-    return np.zeros((0, 0))
-
-
-def _verify(request: _Request, this: Round, anchor: int, q: Probabilities) -> list[int]:
-    """Run the target over the anchor and what is verified; return what the round emits."""
-    judge = _judge_chain if this.parents is None else _judge_tree
-    with _clock(this, "verify"):
-        logits = request.target.forward([anchor, *this.drafted[: this.verified]], this.parents)  # (1 + ℓ, V)
-        return judge(request, this, logits, q)
-
-
-def _judge_chain(request: _Request, this: Round, logits: Logits, q: Probabilities) -> list[int]:
-    """Let the target's rows decide on a chain."""
-    drafts = this.drafted[: this.verified]
-    if request.heat == 0.0:
-        verdict = request.steps.verify_greedy(drafts, logits)
+def _tree_round(
+    target: Target,
+    drafter: Drafter,
+    anchor: int,
+    depth: int,
+    left: int,
+    stop_tokens: Sequence[int],
+    temperature: float,
+    rng: Any,
+    steps: Steps,
+) -> Round:
+    """Draft a tree of at most `depth` levels, verify it and commit the accepted path."""
+    tree, nodes, times = steps.tree, target.cache.free - 1, [_now()]
+    assert tree is not None
+    base = drafter.block_logits(anchor, depth)  # (γ, V)
+    times.append(_now())
+    if temperature:
+        widths = fitting_widths(tree.widths[:depth], nodes)
+        drafted, parents, q = tree.sample(base, anchor, drafter.bias, widths, temperature, rng)
     else:
-        p = softmax(logits / request.heat)  # (1 + ℓ, V)
-        verdict = request.steps.verify_sampling(drafts, q[: this.verified] if drafts else p[:0], p, request.rng)
-    this.accepted, this.path = verdict["accepted"], list(range(verdict["accepted"]))
-    return list(verdict["tokens"])
-
-
-def _judge_tree(request: _Request, this: Round, logits: Logits, q: Probabilities) -> list[int]:
-    """Let the target's rows decide on a tree, and assert that the path is one, and is what is emitted."""
-    tree, parents = request.steps.tree, this.parents
-    assert tree is not None and parents is not None
-    if request.heat == 0.0:
-        verdict = tree.verify_greedy(this.drafted, parents, logits.argmax(axis=1))
+        grown = tree.build(base, anchor, drafter.bias, tree.width, min(tree.max_nodes, nodes))
+        drafted, parents = grown["tokens"], grown["parents"]
+    times.append(_now())
+    logits = target.forward([anchor, *drafted], parents)  # (n + 1, V)
+    if temperature:
+        verdict = tree.verify_sampling(drafted, parents, q, softmax(logits / temperature), rng)
     else:
-        verdict = tree.verify_sampling(this.drafted, parents, q, softmax(logits / request.heat), request.rng)
-    this.path, this.accepted, emitted = verdict["path"], len(verdict["path"]), verdict["tokens"]
-    walk = [(parents[node], this.drafted[node]) for node in this.path]
-    if walk != list(zip([-1, *this.path], emitted[:-1])):
-        raise AssertionError(f"The path {this.path} is no path of the tree, or its tokens are not {emitted[:-1]}.")
-    return emitted
+        verdict = tree.verify_greedy(drafted, parents, logits.argmax(axis=1))
+    path, tokens = verdict["path"], verdict["tokens"]
+    if [(parents[node], drafted[node]) for node in path] != list(zip([-1, *path], tokens[:-1])):
+        raise AssertionError(f"The path {path} is not a path of the tree, or its tokens are not {tokens[:-1]}.")
+    times.append(_now())
+    emitted = steps.cut(tokens, stop_tokens, left)
+    target.cache.keep_last(1 + len(drafted), [0, *(node + 1 for node in path)][: len(emitted)])
+    drafter.cache.extend([anchor, *emitted[:-1]])
+    times.append(_now())
+    return Round(drafted, parents, [], len(drafted), len(path), path, emitted, _seconds(times))
 
 
-def _commit(request: _Request, this: Round, anchor: int, output: list[int], emitted: int) -> None:
-    """Bring both caches to what was committed: refused drafts go, and so do tokens behind the end of the output."""
-    this.emitted = output
-    if this.parents is None:
-        rows = request.steps.rollback(1 + this.verified, this.accepted) + emitted - len(output)
-        request.target.cache.drop(rows)
-    else:
-        request.target.cache.keep_last(1 + this.verified, [0, *(node + 1 for node in this.path)][: len(output)])
-    request.drafter.cache.extend([anchor, *output[:-1]])
+def fitting_widths(widths: Sequence[int], nodes: int) -> list[int]:
+    """Cut the shape of a sampled tree to a number of nodes: (3, 2, 1) and 9 nodes give [3, 2]."""
+    fitting, level = list[int](), 1  # level: the nodes of one depth, first the root
+    for depth, width in enumerate(widths):
+        width = min(whole(f"widths[{depth}]", width, low=1), nodes // level)
+        if width == 0:
+            break
+        fitting.append(width)
+        level *= width
+        nodes -= level
+    return fitting
 
 
-def _assert_contract(request: _Request, rows: int) -> None:
-    for name, cache in (("target", request.target.cache), ("drafter", request.drafter.cache)):
+def _assert_contract(rows: int, target: Target, drafter: Drafter | None) -> None:
+    """Assert that the caches hold exactly the committed tokens but the last."""
+    caches: dict[str, Rows] = {"target": target.cache} | ({} if drafter is None else {"drafter": drafter.cache})
+    for name, cache in caches.items():
         if cache.rows != rows:
             raise AssertionError(
                 f"The {name}'s cache has {cache.rows} rows after the round, but {rows} tokens are committed before "

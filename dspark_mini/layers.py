@@ -103,6 +103,11 @@ class SlotCache:
         self.keys, self.values = np.zeros(size, np.float32), np.zeros(size, np.float32)
         self.rows = 0
 
+    @property
+    def free(self) -> int:
+        """The number of rows that can still be added."""
+        return self.keys.shape[2] - self.rows
+
     def take(self, count: int) -> slice:
         """Reserve the next slots.
 

@@ -1,4 +1,4 @@
-"""What the engine asks of a model: two protocols, which the toy, the NumPy model and the torch model answer."""
+"""What the engine asks of a model: two protocols, implemented by the toy, the NumPy model and the torch model."""
 
 from __future__ import annotations
 
@@ -11,31 +11,36 @@ from dspark_mini.drafts import Logits, Probabilities
 
 
 class Rows(Protocol):
-    """A cache that can say how many tokens it holds rows of."""
+    """A cache that counts its rows, one per token."""
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows in use."""
         ...
 
 
 class TargetCache(Rows, Protocol):
-    """The target's cache: a forward adds rows, the engine takes back those of refused drafts."""
+    """The target's cache: a forward adds rows, and the engine removes those of rejected drafts."""
+
+    @property
+    def free(self) -> int:
+        """The number of rows that can still be added."""
+        ...
 
     def drop(self, rows: int) -> None:
         """Drop rows from the end; a ValueError if there are fewer."""
         ...
 
     def keep_last(self, count: int, chosen: Sequence[int]) -> None:
-        """Of the last `count` rows keep those at the increasing offsets `chosen`, and drop the others."""
+        """Of the last `count` rows, keep those at the increasing offsets `chosen` and drop the others."""
         ...
 
 
 class DrafterCache(Rows, Protocol):
-    """The drafter's cache: it grows by what was committed, and by nothing else."""
+    """The drafter's cache: it grows by committed tokens only."""
 
     def extend(self, tokens: Sequence[int]) -> None:
-        """Add one row a token; the target's cache holds the rows of the same tokens by then."""
+        """Add one row per token; the target's cache already holds the rows of the same tokens."""
         ...
 
 
@@ -48,15 +53,16 @@ class Target(Protocol):
         ...
 
     def forward(self, tokens: Sequence[int], parents: Sequence[int] | None = None) -> Logits:
-        """Return the next-token logits behind each token, and add a row a token to the cache.
+        """Return the next-token logits after each token, and add one row per token to the cache.
 
         Args:
-            tokens: n tokens, perhaps none, one behind the other; with `parents` the anchor and then a tree's nodes.
-            parents: for each node an earlier one, or −1 for a child of the anchor. A node sees the context, its
-                ancestors and itself, and its position is one behind its parent's.
+            tokens: n tokens, possibly none: the next tokens of the text or, with `parents`, the anchor and then the
+                nodes of a tree.
+            parents: For each tree node the index of an earlier one, or −1 for a child of the anchor. A node sees the
+                context, its ancestors and itself; its position is one more than its parent's.
 
         Returns:
-            One row a token, (n, V).
+            (n, V) logits.
         """
         ...
 
@@ -71,28 +77,33 @@ class Drafter(Protocol):
 
     @property
     def bias(self) -> Any:
-        """What answers .get(token) with a row (V,) or None; None itself where a row depends on more than that token."""
+        """A mapping from token to bias (V,), possibly empty; None if rows depend on more than the token before."""
         ...
 
-    def block_logits(self, anchor: int, size: int) -> Logits:
-        """Return what is computed in one go for a block behind the anchor, without changing the number of cache rows.
+    @property
+    def factors(self) -> tuple[Logits, Logits] | None:
+        """The same bias as two matrices, W1 (V, r) and W2 (r, V): the bias of a token is W1[token] W2."""
+        ...
 
-        The base logits of the whole block, (γ, V); of an autoregressive drafter its first row alone, (1, V).
+    def block_logits(self, anchor: int, block_size: int) -> Logits:
+        """Return what one forward computes for a block after the anchor, without changing the number of cache rows.
+
+        These are the base logits of the whole block, (γ, V); an autoregressive drafter returns the first row, (1, V).
         """
         ...
 
     def chain(
-        self, base: Logits, anchor: int, size: int, temperature: float, rng: np.random.Generator | None
+        self, base: Logits, anchor: int, block_size: int, temperature: float, rng: np.random.Generator | None
     ) -> tuple[list[int], Probabilities]:
-        """Draw `size` tokens one after the other, at temperature 0 the best ones, from what block_logits returned.
+        """Draft γ tokens one after the other from what block_logits returned, at temperature 0 the best ones.
 
-        What it writes into its cache on the way is gone again when it returns.
+        The number of cache rows is the same afterwards.
 
         Returns:
-            The tokens, and the very rows that they were drawn from, (γ, V); at temperature 0 those at temperature 1.
+            γ tokens, and the very rows (γ, V) that they were drawn from; at temperature 0 those at temperature 1.
         """
         ...
 
-    def confidences(self, anchor: int, tokens: Sequence[int], q: Probabilities) -> list[float]:
-        """Return for each draft the chance that it survives, from what stands in front of it, never from itself."""
+    def confidences(self, anchor: int, tokens: Sequence[int], base: Logits) -> list[float]:
+        """Return the chance that each draft survives, judged by what precedes the draft, never by the draft itself."""
         ...

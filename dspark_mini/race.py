@@ -17,8 +17,9 @@ import numpy as np
 from dspark_mini.confidence import conditional_acceptance
 from dspark_mini.corpus import DOMAINS
 from dspark_mini.economics import speedup
-from dspark_mini.engine import PLAIN, Round, Steps, Trace, TreeSteps, generate
+from dspark_mini.engine import Round, Steps, Trace, TreeSteps, generate
 from dspark_mini.inputs import number, whole_number
+from dspark_mini.kinds import GREEDY_BELOW
 from dspark_mini.lm import DRAFTERS
 from dspark_mini.trace import PARTS
 
@@ -90,24 +91,6 @@ class TimedText:
     seconds: float  # wall clock, prompt included
 
 
-class _Counter:
-    """Takes the place of a drafter in plain decoding, which must not pay for one."""
-
-    bias = None
-
-    def __init__(self) -> None:
-        self.rows = 0
-
-    @property
-    def cache(self) -> _Counter:
-        """Itself."""
-        return self
-
-    def extend(self, tokens: Sequence[int]) -> None:
-        """Count the committed tokens."""
-        self.rows += len(tokens)
-
-
 def time_methods(
     model: Any, prompt: Sequence[int], options: RaceOptions, stream: Sequence[int]
 ) -> dict[str, TimedText]:
@@ -125,8 +108,8 @@ def time_methods(
     texts, stop = {}, (model.tokenizer.end,)
     for method in options.order:
         model.clear()
-        drafter: Any = _Counter() if method == PLAIN_NAME else model.drafters[drafter_of(method)]
-        steps = {PLAIN_NAME: PLAIN, TREE: TREES}.get(method, CHAINS)
+        drafter = None if method == PLAIN_NAME else model.drafters[drafter_of(method)]
+        steps = TREES if method == TREE else CHAINS
         rng = np.random.default_rng([options.seed, *stream, METHODS.index(method)])
         start = time.perf_counter()
         trace = generate(model.target, drafter, prompt, options.max_new_tokens, stop, options.temperature, rng, steps)
@@ -135,24 +118,26 @@ def time_methods(
 
 
 def acceptance_by_position(rounds: Sequence[Round], block_size: int = BLOCK_SIZE) -> list[float]:
-    """Measure conditional acceptance by position, without the positions after the end of a text.
+    """Measure conditional acceptance by position, leaving out positions that a round did not decide.
 
-    If a text ends within the accepted drafts of a round, the drafts up to its end count as accepted and the positions
-    after it do not count.
+    A round decides a position by accepting or rejecting a draft there. It decides nothing past its own last draft, nor
+    past the end of the text.
 
     Args:
-        rounds: Rounds of one method; rounds without drafts do not count.
-        block_size: γ, the drafts per round, all of them verified; for a tree, its depth.
+        rounds: Of one method; those without drafts are ignored.
+        block_size: γ, the most drafts per round; for trees the most levels.
 
     Returns:
-        γ rates; nan for a position that no round reached.
+        γ rates, nan at positions that no round reached.
 
     Source: DSpark (arXiv 2607.05147): conditional acceptance by position, Figure 2.
     """
     rates = []
     for k in range(1, block_size + 1):
-        counted = [r for r in rounds if r.drafted and (len(r.emitted) > r.accepted or len(r.emitted) >= k)]
-        counts = [min(r.accepted, len(r.emitted)) for r in counted]
+        deciding = [
+            r for r in rounds if min(r.accepted, len(r.emitted)) >= k or r.accepted < min(r.depth, len(r.emitted))
+        ]
+        counts = [min(r.accepted, len(r.emitted)) for r in deciding]
         rates.append(conditional_acceptance(counts, block_size)[k - 1])
     return rates
 
@@ -184,7 +169,7 @@ def summarise(
         spent = run["round_seconds"]
         step = runs[0]["round_seconds"]["verify"]
         run["expected_speedup"] = speedup(run["tau"], spent["draft"] + spent["head"], spent["verify"], step)
-        if options.temperature == 0.0:
+        if options.temperature < GREEDY_BELOW:
             compared = [_mismatch(model, i, prompt, texts[i], run["method"]) for i, prompt in enumerate(prompts)]
             run["mismatches"] = [mismatch for mismatch in compared if mismatch]
             run["identical"] = not run["mismatches"]

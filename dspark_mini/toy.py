@@ -1,63 +1,83 @@
 """A target and drafters so small that everything about them can be enumerated: random tables over a few tokens.
 
-The target's next token depends on the last two. Both count the rows of a cache and drop them on demand, as the
-cache of a real model does; the engine cannot tell the difference.
+The target's next token depends on the last two. The caches count rows and drop them on demand, as those of a real
+model do; the engine cannot tell the difference.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dspark_mini.drafts import Logits, Probabilities, draw, sample_chain, softmax
-from dspark_mini.inputs import whole_numbers
+from dspark_mini.drafts import (
+    Logits,
+    Probabilities,
+    best_probabilities,
+    corrected,
+    sample_chain,
+    sample_markov_chain,
+    softmax,
+)
 
 
 class Cache:
-    """Rows of a cache, each under the token that it was computed from; the last ones can be dropped."""
+    """A cache that holds, for each row, the token that it was computed from.
 
-    def __init__(self) -> None:
-        self.tokens: list[int] = []
+    Args:
+        slots: The most rows.
+    """
+
+    def __init__(self, slots: int = sys.maxsize) -> None:
+        self.tokens, self.slots = list[int](), slots
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows in use."""
         return len(self.tokens)
 
+    @property
+    def free(self) -> int:
+        """The number of rows that can still be added."""
+        return self.slots - self.rows
+
     def extend(self, tokens: Sequence[int]) -> None:
-        """Add one row a token."""
+        """Add one row per token.
+
+        Raises:
+            ValueError: More tokens than free slots.
+        """
+        if len(tokens) > self.free:
+            raise ValueError(f"The text has {self.rows + len(tokens)} tokens, but the cache has {self.slots} slots.")
         self.tokens.extend(tokens)
 
     def drop(self, rows: int) -> None:
         """Drop rows from the end.
 
         Raises:
-            ValueError: fewer than 0 rows, or more than there are.
+            ValueError: Fewer than 0 rows, or more than the cache holds.
         """
         if not 0 <= rows <= self.rows:
             raise ValueError(f"rows is {rows}, but the cache has {self.rows} rows to drop.")
         del self.tokens[self.rows - rows :]
 
     def keep_last(self, count: int, chosen: Sequence[int]) -> None:
-        """Of the last rows keep those at some offsets, and drop the others.
+        """Of the last rows, keep those at the chosen offsets and drop the others.
 
         Args:
-            count: how many rows are looked at, from the end.
-            chosen: offsets among these rows, from 0 to count − 1, increasing.
+            count: The number of rows to choose from, counted from the end.
+            chosen: Increasing offsets into these rows, from 0 to count − 1.
 
         Raises:
-            ValueError: fewer than 0 rows or more than there are, or offsets that do not increase or lie outside.
+            ValueError: Fewer than 0 rows, more than the cache holds, or offsets that do not increase or lie outside.
         """
         if not 0 <= count <= self.rows:
             raise ValueError(f"count is {count}, but the cache has {self.rows} rows to choose from.")
-        offsets = whole_numbers("chosen", chosen, low=0, high=count - 1)
-        for i in range(1, len(offsets)):
-            if offsets[i] <= offsets[i - 1]:
-                raise ValueError(
-                    f"chosen[{i}] is {offsets[i]}, but it must be above chosen[{i - 1}], {offsets[i - 1]}."
-                )
+        offsets = list(chosen)
+        if offsets != sorted(set(offsets) & set(range(count))):
+            raise ValueError(f"chosen is {offsets}; it must rise within 0..{count - 1}.")
         last = self.tokens[self.rows - count :]
         self.tokens[self.rows - count :] = [last[i] for i in offsets]
 
@@ -66,8 +86,8 @@ class ToyTarget:
     """A language model in which the next token depends on the last two, by a table.
 
     Args:
-        table: (V, V, V) logits; entry [a, b] is the row of the token that follows a, b. In front of the
-            first token stands token 0.
+        table: (V, V, V) logits; entry [a, b] is the row of the token that follows a, b. The first token of a text
+            counts as preceded by token 0.
     """
 
     def __init__(self, table: Logits) -> None:
@@ -75,110 +95,122 @@ class ToyTarget:
 
     @classmethod
     def random(cls, vocabulary: int, seed: int, sharpness: float = 2.5, memory: float = 0.7) -> ToyTarget:
-        """Make a target of random logits.
+        """Make a target with random logits.
 
         Args:
             vocabulary: V.
-            seed: of the logits.
-            sharpness: standard deviation of what depends on the last token.
-            memory: standard deviation of what depends on the last two tokens.
+            seed: Of the logits.
+            sharpness: Standard deviation of the part that depends on the last token.
+            memory: Standard deviation of the part that depends on the last two tokens.
         """
         rng = np.random.default_rng(seed)
         last, last_two = rng.normal(size=(vocabulary,) * 2), rng.normal(size=(vocabulary,) * 3)
         return cls(sharpness * last + memory * last_two)
 
     def forward(self, tokens: Sequence[int], parents: Sequence[int] | None = None) -> Logits:
-        """Compute one row a token, each the logits of what follows it, and add the rows to the cache.
+        """Return the next-token logits after each token, and add one row per token to the cache.
 
         Args:
-            tokens: n tokens; with `parents` the anchor and the nodes of a tree.
-            parents: for each node an earlier one, or −1 for a child of the anchor; a chain without it.
+            tokens: n tokens; with `parents`, the anchor and the nodes of a tree.
+            parents: For each tree node the index of an earlier one, or −1 for a child of the anchor; None for a chain.
 
         Returns:
-            Logits (n, V): row 0 follows the first token, row i + 1 node i and its ancestors.
+            (n, V) logits: row 0 follows the first token, row i + 1 follows node i and its ancestors.
 
         Raises:
-            ValueError: another number of parents than of nodes.
+            ValueError: The number of parents does not fit the number of nodes, or the cache is full.
         """
-        above = range(-1, len(tokens) - 2) if parents is None else parents
         if parents is not None and len(parents) != len(tokens) - 1:
             raise ValueError(f"parents has {len(parents)} entries for {len(tokens)} tokens; it needs one less.")
-        previous = [*[0, *self.cache.tokens][-1:], *(tokens[parent + 1] for parent in above)]
+        parents = range(-1, len(tokens) - 2) if parents is None else parents
+        previous = [*[0, *self.cache.tokens][-1:], *(tokens[parent + 1] for parent in parents)]
         self.cache.extend(tokens)
         rows = [self.table[pair] for pair in zip(previous, tokens)]
         return np.array(rows).reshape(len(rows), self.table.shape[-1])
 
 
 class ToyDrafter:
-    """A parallel drafter of a target's random table, which it has seen through noise.
+    """A parallel drafter that has seen the target's table through noise.
 
     Its first position looks two tokens back, as the target does; the others and the bias look one token back only.
-    Its block positions do not see each other. Position k's base logits are the log-probabilities of what may
-    stand there, k steps behind the anchor, whatever came in between; so they get vaguer along the block. The
-    Markov bias of a token is what its own row says beyond the average row. As in a drafter that was trained
-    together with its head, the first position leaves out what the bias of the anchor will add.
+    Block positions do not see each other: position k's base logits are the log-probabilities of the token k steps after
+    the anchor, averaged over all tokens in between, so they get vaguer along the block. The Markov bias of a token is
+    its own row minus the average row. As in a drafter trained together with its head, the first position leaves out
+    what the bias of the anchor will add.
 
     Args:
         table: (V, V, V) the target's logits.
-        noise: standard deviation of what is added to the logits.
-        seed: of the noise.
-        markov: whether the bias is used (DSpark), or not (DFlash).
+        noise: Standard deviation of the noise added to the logits.
+        seed: Of the noise.
+        markov: Whether there is a bias (DSpark) or not (DFlash).
     """
 
     def __init__(self, table: Logits, noise: float, seed: int, markov: bool = True) -> None:
         seen = table + np.random.default_rng(seed).normal(0.0, noise, size=table.shape)
         self.after_two = softmax(seen)  # (V, V, V), for the first position
         self.after_one = self.after_two.mean(axis=0)  # (V, V)
-        average = np.log(self.after_one.mean(axis=0))  # (V,)
-        self.bias: Any = dict(enumerate(np.log(self.after_one) - average)) if markov else {}
+        rows = (
+            np.log(self.after_one) - np.log(self.after_one.mean(axis=0)) if markov else np.zeros(self.after_one.shape)
+        )
+        self.bias: Any = dict(enumerate(rows))
+        self.factors: tuple[Logits, Logits] | None = np.eye(len(rows)), rows  # (V, V) each
         self.cache = Cache()
 
-    def block_logits(self, anchor: int, size: int) -> Logits:
+    def block_logits(self, anchor: int, block_size: int) -> Logits:
         """Compute the base logits of a block, in one go, from the context in the cache and the anchor. (γ, V)"""
         before = [0, *self.cache.tokens][-1]
         row = self.after_two[before, anchor]  # (V,)
-        rows = np.zeros((size, row.size))
-        for k in range(size):
+        rows = np.zeros((block_size, row.size))
+        for k in range(block_size):
             rows[k] = np.log(row)
             row = row @ self.after_one
-        rows[:1] -= self.bias.get(anchor, 0.0)
+        rows[0] -= self.bias[anchor]
         return rows
 
     def chain(
-        self, base: Logits, anchor: int, size: int, temperature: float, rng: np.random.Generator | None
+        self, base: Logits, anchor: int, block_size: int, temperature: float, rng: np.random.Generator | None
     ) -> tuple[list[int], Probabilities]:
-        """Draw the tokens of a block one after the other: γ tokens, and the rows they were drawn from. (γ, V)"""
-        return sample_chain(base[:size], anchor, self.bias, temperature, rng)
+        """Draft a block token by token: γ tokens, and the rows (γ, V) that they were drawn from."""
+        return sample_markov_chain(base, anchor, self.bias, temperature, rng)
 
-    def confidences(self, anchor: int, tokens: Sequence[int], q: Probabilities) -> list[float]:
-        """Return each row's best probability, which does not depend on the token that was drawn from it."""
-        best: list[float] = q.max(axis=1).tolist()
-        return best
+    def confidences(self, anchor: int, tokens: Sequence[int], base: Logits) -> list[float]:
+        """Return the best probability of each row, given the tokens before it. (γ,)"""
+        rows = [corrected(row, previous, self.bias) for row, previous in zip(base, [anchor, *tokens])]
+        return best_probabilities(np.array(rows))
 
 
 class ToyAutoregressiveDrafter(ToyDrafter):
-    """The drafter's noisy table read token by token: two tokens back at each position, so that nothing gets vaguer.
+    """A drafter that reads its noisy table token by token, two tokens back at each position, so nothing gets vaguer.
 
-    Its rows depend on more than the token before them, so there is no bias; block_logits is the first row alone.
+    Its rows depend on more than the token before, so it has no bias, and block_logits returns the first row alone.
     """
 
     def __init__(self, table: Logits, noise: float, seed: int) -> None:
-        super().__init__(table, noise, seed, markov=False)
-        self.bias = None
+        super().__init__(table, noise, seed)
+        self.bias = self.factors = None
+        self.best: list[float] = []  # the best probability of each row of the last block
 
-    def block_logits(self, anchor: int, size: int) -> Logits:
-        """Compute the logits behind the anchor. (1, V)"""
+    def block_logits(self, anchor: int, block_size: int) -> Logits:
+        """Compute the logits after the anchor. (1, V)"""
         before = [0, *self.cache.tokens][-1]
         row: Logits = np.log(self.after_two[before, anchor])
         return row[None]
 
     def chain(
-        self, base: Logits, anchor: int, size: int, temperature: float, rng: np.random.Generator | None
+        self, base: Logits, anchor: int, block_size: int, temperature: float, rng: np.random.Generator | None
     ) -> tuple[list[int], Probabilities]:
-        """Draw the tokens of a block, each from a row that is computed when the token before it is known. (γ, V)"""
-        before, scores, tokens, rows = anchor, base[0], list[int](), list[Probabilities]()
-        while len(tokens) < size:
-            rows.append(softmax(scores / (temperature or 1.0)))
-            tokens.append(draw(rows[-1], rng) if temperature else int(scores.argmax()))
-            before, scores = tokens[-1], np.log(self.after_two[before, tokens[-1]])
-        return tokens, np.array(rows)
+        """Draft a block token by token, each row computed once the token before it is known. (γ, V)"""
+        seen = [0, *self.cache.tokens][-1:]
+
+        def next_logits(k: int, previous: int) -> Logits:
+            seen.append(previous)
+            row: Logits = np.log(self.after_two[seen[k], previous])
+            return row
+
+        tokens, q = sample_chain(anchor, block_size, next_logits, temperature, rng)
+        self.best = q.max(axis=1).tolist()
+        return tokens, q
+
+    def confidences(self, anchor: int, tokens: Sequence[int], base: Logits) -> list[float]:
+        """Return the best probability of each row of the last block. (γ,)"""
+        return self.best

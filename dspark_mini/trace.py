@@ -1,4 +1,4 @@
-"""What the engine notes of a generated text: its rounds, with all that counts and pictures need."""
+"""What the engine records about a text: its rounds, with everything that counts and pictures need."""
 
 from __future__ import annotations
 
@@ -7,21 +7,31 @@ from typing import Any
 
 from dspark_mini.rounds import round_totals
 
-PARTS = ("draft", "head", "verify", "commit")  # of a round's time
+PARTS = ("draft", "head", "verify", "commit")  # the timed parts of a round
 
 
-@dataclass
+@dataclass(frozen=True)
 class Round:
     """What happened in one round."""
 
-    drafted: list[int] = field(default_factory=list)  # tokens of a chain, or of the nodes of a tree
-    parents: list[int] | None = None  # of the nodes, −1 for a child of the anchor; None for a chain
+    drafted: list[int] = field(default_factory=list)  # the tokens of a chain, or of the nodes of a tree
+    parents: list[int] | None = None  # of tree nodes, −1 for a child of the anchor; None for a chain
     confidences: list[float] = field(default_factory=list)  # of a chain
-    verified: int = 0  # ℓ, or all nodes
+    verified: int = 0  # ℓ; all nodes of a tree
     accepted: int = 0
-    path: list[int] = field(default_factory=list)  # which of the drafted were accepted
-    emitted: list[int] = field(default_factory=list)  # what the output got
-    seconds: dict[str, float] = field(default_factory=dict)  # of draft, head, verify and commit
+    path: list[int] = field(default_factory=list)  # indices of the accepted drafts
+    emitted: list[int] = field(default_factory=list)  # the tokens added to the output
+    seconds: dict[str, float] = field(default_factory=dict)  # by part
+
+    @property
+    def depth(self) -> int:
+        """The most drafts that the round could accept: ℓ for a chain, the number of levels for a tree."""
+        if self.parents is None:
+            return self.verified
+        depths = list[int]()
+        for parent in self.parents:
+            depths.append(1 if parent < 0 else depths[parent] + 1)
+        return max(depths, default=0)
 
 
 @dataclass
@@ -33,12 +43,12 @@ class Trace:
 
     @property
     def counts(self) -> dict[str, list[int]]:
-        """The counts of every round, under the names that round_totals takes."""
+        """The counts of every round, under the names of round_totals' arguments."""
         return {
-            "drafted": [len(r.drafted) for r in self.rounds],
-            "verified": [r.verified for r in self.rounds],
-            "accepted": [r.accepted for r in self.rounds],
-            "emitted": [len(r.emitted) for r in self.rounds],
+            "drafted": [len(round_.drafted) for round_ in self.rounds],
+            "verified": [round_.verified for round_ in self.rounds],
+            "accepted": [round_.accepted for round_ in self.rounds],
+            "emitted": [len(round_.emitted) for round_ in self.rounds],
         }
 
     @property

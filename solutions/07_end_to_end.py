@@ -21,7 +21,7 @@
 # | **You build** | the cache rollback, a whole greedy round, the next block size, the fallback, and a monitor that adds up; they then drive an engine |
 # | **Difficulty** | ●●○○ — five tasks of one to fifteen lines |
 # | **Time** | about 55 minutes |
-# | **You need** | Python; the ideas of lessons 01 and 02. Your own solutions of 1.1, 1.4, 1.6, 2.2 and 2.3 drive the engine at the end; the kit lends what is missing, unless it was handed out without solutions |
+# | **You need** | Python; the ideas of lessons 01 and 02. Your own solutions of 1.1, 1.4, 1.6, 2.2, 2.3 and 3.2 drive the engine at the end; the kit lends what is missing, unless it was handed out without solutions |
 #
 # Run the cells from top to bottom (Shift+Enter). Each task has a cell with a `TODO` and, below it, a cell that
 # checks your function. Stuck? Open a terminal and type `dspark-mini hint 7.1`.
@@ -481,7 +481,7 @@ check("7.5", round_totals)
 # `dspark_mini.engine.generate` is the loop of this lesson and nothing else: every step is a function that can be swapped. The next cell puts
 # **your own** functions into it, from this notebook and from those of earlier lessons: `own("2.2")` looks into the notebook of lesson 02
 # beside this one, takes your function if it passes its check, and says whose it took. Where yours is missing, the kit's stands in. A kit
-# that was handed out without solutions has none to lend; there the cell stops, and you do 2.2, 2.3, 1.1, 1.4 and 1.6 first.
+# that was handed out without solutions has none to lend; there the cell stops, and you do 2.2, 2.3, 3.2, 1.1, 1.4 and 1.6 first.
 #
 # The target is a toy whose next token depends on the last two, over twelve tokens; the drafters have seen its table through
 # noise. That is enough to show everything but the speed: the kit's engine counts cache rows as it would for a real model and asserts the
@@ -494,7 +494,8 @@ from grader import own
 
 choose_prefix = own("2.3")
 steps = Steps(
-    draft=own("2.2"),
+    draft_markov=own("2.2"),
+    draft_sampling=own("3.2"),
     trim=lambda confidences: choose_prefix(confidences, 0.3) if confidences else 0,
     verify_greedy=own("1.1"),
     verify_sampling=own("1.4"),

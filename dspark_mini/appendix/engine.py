@@ -1,6 +1,6 @@
-"""The models of the appendix behind the engine's protocol: static caches, inference mode, and one loop for all.
+"""Adapters that give the torch models the engine's interface: static caches, inference mode, logits on the CPU.
 
-`generate` runs on them as on the NumPy models; the logits of a round cross over to the CPU, where it is decided.
+`generate` runs on them as it does on the NumPy models; it decides every round on the CPU.
 """
 
 from __future__ import annotations
@@ -18,33 +18,38 @@ from dspark_mini.appendix.drafters import AutoregressiveDrafter, BlockDrafter, D
 from dspark_mini.appendix.model import KVCache, Target
 from dspark_mini.appendix.training import load_drafter, load_target
 from dspark_mini.draft_heads import DraftHead
-from dspark_mini.drafts import Logits, Probabilities, self_fed_chain, spread
+from dspark_mini.drafts import Logits, Probabilities, sample_chain, spread
 from dspark_mini.inputs import token_in, tokens_in, whole_number
 from dspark_mini.layers import SLOTS
 from dspark_mini.lm import DRAFTERS, SmallLM
 from dspark_mini.shapes import TargetShape
 from dspark_mini.trees import tree_mask
 
-MOST_COMPILED = 8  # tokens of a forward: an anchor and seven drafts
+COMPILED = (1, 8)  # tokens of the compiled forwards: a step of plain decoding, and an anchor with seven drafts
 
 
 class Slots(KVCache):
-    """A static cache with the methods that the engine asks for; features of each row lie beside it."""
+    """A static cache with the methods that the engine calls, and the features of each row."""
 
     def __init__(self, shape: TargetShape, layers: int, device: torch.device, slots: int = SLOTS) -> None:
         super().__init__(layers, 1, shape.kv_heads, slots, shape.head_width, device)
         self.features = torch.zeros(1, slots, len(shape.feature_layers) * shape.width, device=device)
 
+    @property
+    def free(self) -> int:
+        """The number of rows that can still be added."""
+        return len(self.places) - self.rows
+
     def drop(self, rows: int) -> None:
         """Drop rows from the end.
 
         Raises:
-            ValueError: fewer than 0 rows, or more than there are.
+            ValueError: Fewer than 0 rows, or more than the cache holds.
         """
         self.rows -= whole_number("rows", rows, low=0, high=self.rows)
 
     def keep_last(self, count: int, chosen: Sequence[int]) -> None:
-        """Of the last rows keep those at the chosen offsets, in rising order, and drop the others."""
+        """Of the last rows, keep those at the chosen increasing offsets and drop the others."""
         start, offsets = self.rows - whole_number("count", count, low=0, high=self.rows), list(chosen)
         if offsets != sorted(set(offsets)) or any(not 0 <= offset < count for offset in offsets):
             raise ValueError(f"chosen is {offsets}; it must rise within 0..{count - 1}.")
@@ -57,25 +62,25 @@ class Slots(KVCache):
 
 
 class DraftSlots(Slots):
-    """A drafter's cache, which grows by the features of what was committed."""
+    """A drafter's cache, which is written from the target's features of committed tokens."""
 
     def __init__(self, shape: TargetShape, layers: int, device: torch.device, write: Callable[..., None]) -> None:
         super().__init__(shape, layers, device)
         self.write_context = write
 
     def extend(self, tokens: Sequence[int]) -> None:
-        """Add a row for each committed token."""
+        """Add one row per committed token."""
         if tokens:
             self.write_context(self.take(len(tokens)), list(tokens))
 
 
 class TorchTarget:
-    """The target behind the engine's protocol.
+    """The target with the engine's interface.
 
     Args:
-        model: the target.
-        compiled: whether torch.compile makes a graph of the forward for each number of tokens that a round can have,
-            on CUDA a CUDA graph; longer ones, of prompts, run as they are. The first forwards then take seconds.
+        model: The target.
+        compiled: Whether to compile the forwards of plain steps and of whole blocks, on CUDA as CUDA graphs; the first
+            of them take seconds. Others run uncompiled: prompts, trees, and the shorter blocks at the end of a text.
     """
 
     def __init__(self, model: Target, compiled: bool = False) -> None:
@@ -91,7 +96,7 @@ class TorchTarget:
 
     @torch.inference_mode()
     def forward(self, tokens: Sequence[int], parents: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """Compute the logits behind each token, and add a row a token to the cache, as LanguageModel does. (n, V)"""
+        """Return the next-token logits after each token, and add one row per token to the cache. (n, V)"""
         ids = tokens_in("tokens", tokens, self.shape.vocabulary)
         if not ids:
             return np.zeros((0, self.shape.vocabulary))
@@ -104,7 +109,7 @@ class TorchTarget:
             mask = torch.zeros(len(ids), len(self.cache.places), dtype=torch.bool)
             mask[:, : seen.shape[1]] = torch.from_numpy(seen)
             mask = mask.to(self.device)
-        run = self.step if len(ids) <= MOST_COMPILED else self.model
+        run = self.step if len(ids) in COMPILED and parents is None else self.model
         logits, features = run(torch.tensor([ids], device=self.device), self.cache, slots, positions, mask)
         self.cache.features[:, slots] = features
         return _numbers(logits[0])
@@ -116,7 +121,7 @@ def _numbers(rows: Tensor) -> NDArray[np.float64]:
 
 
 class _TorchDrafter:
-    """What both kinds share: the model, its cache, and the features that it reads."""
+    """What all drafters share: the model, its cache, and the target's head."""
 
     def __init__(self, model: Drafter, target: TorchTarget) -> None:
         self.model, self.target, self.shape = model, target, model.shape
@@ -133,7 +138,7 @@ class _TorchDrafter:
 
 
 class TorchBlockDrafter(_TorchDrafter):
-    """DFlash or DSpark behind the engine's protocol."""
+    """DFlash or DSpark with the engine's interface."""
 
     model: BlockDrafter
 
@@ -145,7 +150,7 @@ class TorchBlockDrafter(_TorchDrafter):
             drafted, vocabulary = model.shape.draft_vocabulary, target.shape.vocabulary
             w2 = spread(weights["head.next.weight"].T, drafted, vocabulary, missing=0.0).astype(np.float32)  # (r, V)
         self.head = DraftHead(weights, model.shape.head, w2)
-        self.bias = self.head.bias
+        self.bias, self.factors = self.head.bias, self.head.factors(target.shape.vocabulary)
         self.hidden = np.zeros((0, target.shape.width), np.float32)
 
     @torch.inference_mode()
@@ -168,21 +173,22 @@ class TorchBlockDrafter(_TorchDrafter):
         return self.logits(hidden)
 
     def chain(
-        self, base: Logits, anchor: int, size: int, temperature: float, rng: np.random.Generator | None
+        self, base: Logits, anchor: int, block_size: int, temperature: float, rng: np.random.Generator | None
     ) -> tuple[list[int], Probabilities]:
-        """Choose the tokens of a block one after the other: γ tokens, and the rows q (γ, V) they were drawn from."""
+        """Draft a block token by token: γ tokens, and the rows q (γ, V) that they were drawn from."""
         return self.head.chain(base, self.hidden, anchor, temperature, rng)
 
-    def confidences(self, anchor: int, tokens: Sequence[int], q: Probabilities) -> list[float]:
+    def confidences(self, anchor: int, tokens: Sequence[int], base: Logits) -> list[float]:
         """Return the chance of each draft to survive, given that those before it do. (γ,)"""
-        return self.head.confidences(self.hidden, anchor, tokens, q)
+        return self.head.confidences(self.hidden, anchor, tokens, base)
 
 
 class TorchAutoregressiveDrafter(_TorchDrafter):
-    """The autoregressive drafter behind the engine's protocol."""
+    """The autoregressive drafter with the engine's interface."""
 
     model: AutoregressiveDrafter
-    bias = None
+    bias = factors = None
+    best: list[float]  # the best probability of each row of the last block
 
     @torch.inference_mode()
     def write_context(self, slots: Tensor, tokens: list[int]) -> None:
@@ -191,13 +197,13 @@ class TorchAutoregressiveDrafter(_TorchDrafter):
         self.cache.write(0, slots, *self.model.row(x, slots)[1])
 
     def _before(self, slots: Tensor) -> Tensor:
-        """Fuse the features in front of rows; nothing stands in front of the first. (1, n, d)"""
+        """Fuse the features of the rows before each slot; zeros before the first. (1, n, d)"""
         fused = self.model.context(self.target.cache.features[:, (slots - 1).clamp(min=0)])
         return fused * (slots > 0)[:, None]
 
     @torch.inference_mode()
     def block_logits(self, anchor: int, block_size: int) -> Logits:
-        """Compute the first row, all that does not wait for a drafted token. (1, V)"""
+        """Compute the first row, the only one that needs no drafted token. (1, V)"""
         whole_number("block_size", block_size, low=1)
         place = torch.tensor([self.cache.rows], device=self.target.device)
         logits = self._forward(token_in("anchor", anchor, self.target.shape.vocabulary), self._before(place))
@@ -206,21 +212,25 @@ class TorchAutoregressiveDrafter(_TorchDrafter):
 
     @torch.inference_mode()
     def chain(
-        self, base: Logits, anchor: int, size: int, temperature: float, rng: np.random.Generator | None
+        self, base: Logits, anchor: int, block_size: int, temperature: float, rng: np.random.Generator | None
     ) -> tuple[list[int], Probabilities]:
-        """Draft a block, a forward a token: γ tokens, and the rows q (γ, V) they were drawn from."""
+        """Draft a block, one forward per token: γ tokens, and the rows q (γ, V) that they were drawn from."""
         self.cache.take(1)  # the anchor's row
-        drawn = self_fed_chain(base, size, temperature, rng, lambda token: self._forward(token, self.last))
-        self.cache.drop(size)
-        return drawn
 
-    def confidences(self, anchor: int, tokens: Sequence[int], q: Probabilities) -> list[float]:
-        """Return the best probability of each row, in place of a trained confidence. (γ,)"""
-        best: list[float] = q.max(axis=1).tolist()
-        return best
+        def next_logits(k: int, previous: int) -> Logits:
+            return base[0] if k == 0 else self._forward(previous, self.last)[0]
+
+        tokens, q = sample_chain(anchor, block_size, next_logits, temperature, rng)
+        self.cache.drop(block_size)
+        self.best = q.max(axis=1).tolist()
+        return tokens, q
+
+    def confidences(self, anchor: int, tokens: Sequence[int], base: Logits) -> list[float]:
+        """Return the best probability of each row of the last block, for lack of a confidence head. (γ,)"""
+        return self.best
 
     def _forward(self, token: int, before: Tensor) -> Logits:
-        """Run one token behind what stands in front of it, and add its row to the cache. (1, V)"""
+        """Run one token, given the state before it, and add its row to the cache. (1, V)"""
         slots, layer = self.cache.take(1), self.model.layers[0]
         x = self.model.inputs(
             torch.tensor([[token]], device=self.target.device), before, self.target.model
@@ -234,25 +244,25 @@ class TorchAutoregressiveDrafter(_TorchDrafter):
 
 
 def load(folder: Path, device: str = "cpu", drafters: Sequence[str] = DRAFTERS, compiled: bool = False) -> SmallLM:
-    """Load the small language model into torch, behind the same protocol as the NumPy one.
+    """Load the small language model into torch, with the same interface as the NumPy one.
 
     Args:
-        folder: of the weight files.
+        folder: Directory with the weight files.
         device: cpu, cuda or mps.
-        drafters: which drafters.
-        compiled: see TorchTarget.
+        drafters: Names of the drafters to load.
+        compiled: See TorchTarget.
 
     Raises:
-        ValueError: weights that are missing, or do not fit.
+        ValueError: Weights are missing or do not fit.
     """
     model, tokenizer = load_target(folder / "target.safetensors", device)
     target = TorchTarget(model, compiled)
-    made: dict[str, Any] = {}
+    adapters: dict[str, Any] = {}
     for name in drafters:
         drafter = load_drafter(folder / f"{name}.safetensors", model)
         kind = TorchBlockDrafter if isinstance(drafter, BlockDrafter) else TorchAutoregressiveDrafter
-        made[name] = kind(drafter, target)
+        adapters[name] = kind(drafter, target)
     gpu: str | None = "Apple GPU" if target.device.type == "mps" else None
     if target.device.type == "cuda":
         gpu = torch.cuda.get_device_name()
-    return SmallLM(target, made, tokenizer, gpu)
+    return SmallLM(target, adapters, tokenizer, gpu)

@@ -1,9 +1,8 @@
-"""The engine on an enumerable toy: the text, its law, the cache contract, and the counts of its trace."""
+"""The engine on a toy that can be enumerated: the text, its distribution, the limits, and the record of the rounds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,157 +10,246 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dspark_mini import choose_confident_prefix, dflash_parallel_candidates, round_totals
-from dspark_mini.drafts import draw, draw_distinct, sample_chain, softmax
-from dspark_mini.engine import PLAIN, Steps, Trace, generate
+from dspark_mini import (
+    choose_confident_prefix,
+    dflash_parallel_candidates,
+    dspark_markov_candidates,
+    round_totals,
+    sample_markov_block,
+)
+from dspark_mini.drafts import draw, draw_distinct, sample_markov_chain, softmax
+from dspark_mini.engine import Steps, Trace, TreeSteps, generate
 from dspark_mini.laws import exact_law
 from dspark_mini.toy import Cache, ToyAutoregressiveDrafter, ToyDrafter, ToyTarget
 
-
-def confident_prefix(threshold: float, max_tokens: int = 8) -> Callable[[Any], int]:
-    """Return a trim step by task 2.3 with a fixed threshold."""
-    return lambda confidences: choose_confident_prefix(confidences, threshold, 1, max_tokens) if confidences else 0
-
-
 FAST = settings(max_examples=40, deadline=None)
 SEEDS = st.integers(0, 2**16)
+DRAFT_STEPS: dict[str, dict[str, Any]] = {
+    "the drafter's own": {},
+    "2.1": {"draft_parallel": dflash_parallel_candidates},
+    "2.2": {"draft_markov": dspark_markov_candidates},
+    "3.2": {"draft_sampling": sample_markov_block},
+    "2.2 and 3.2": {"draft_markov": dspark_markov_candidates, "draft_sampling": sample_markov_block},
+}
+DRAFTERS: dict[str, Callable[..., Any]] = {
+    "dspark": ToyDrafter,
+    "dflash": lambda table, noise, seed: ToyDrafter(table, noise, seed, markov=False),
+    "autoregressive": ToyAutoregressiveDrafter,
+}
 
 
-def run(seed: int, steps: Steps, markov: bool = True, noise: float = 0.5, **settings: Any) -> Trace:
+def confident_prefix(threshold: float) -> Callable[[Any], int]:
+    return lambda confidences: choose_confident_prefix(confidences, threshold, 1, 8)
+
+
+def chains(block_size: int, **steps: Any) -> Steps:
+    return Steps(block_size=lambda trace: block_size, **steps)
+
+
+def run(
+    seed: int, steps: Steps | None, drafter: str = "dspark", noise: float = 0.5, slots: int = 999, **how: Any
+) -> Trace:
+    """Generate with a fresh toy; steps None is plain decoding."""
     target = ToyTarget.random(6, seed)
-    drafter = ToyDrafter(target.table, noise, seed + 1, markov)
-    settings = {"prompt": [1, 2], "max_new_tokens": 20, "stop_tokens": [0]} | settings
-    return generate(target, drafter, steps=steps, **settings)
+    target.cache = Cache(slots)
+    model = None if steps is None else DRAFTERS[drafter](target.table, noise, seed + 1)
+    how = {"prompt": [1, 2], "max_new_tokens": 20, "stop_tokens": [0]} | how
+    trace = generate(target, model, steps=steps or Steps(), **how)
+    for cache in (target.cache, *([] if model is None else [model.cache])):
+        assert cache.tokens == [*how["prompt"], *trace.output][:-1]
+    return trace
 
 
-def sized(size: int, **others: Any) -> Steps:
-    return replace(Steps(block_size=lambda trace: size), **others)
-
-
-@given(SEEDS, st.integers(0, 7), st.booleans(), st.floats(0.0, 1.0), st.floats(0.0, 5.0))
+@given(SEEDS, st.integers(0, 7), st.sampled_from([*DRAFTERS]), st.sampled_from([*DRAFT_STEPS]), st.floats(0.0, 1.0),
+       st.floats(0.0, 5.0))  # fmt: skip
 @FAST
 def test_the_greedy_text_is_that_of_plain_decoding(
-    seed: int, size: int, markov: bool, threshold: float, noise: float
+    seed: int, block_size: int, drafter: str, step: str, threshold: float, noise: float
 ) -> None:
-    steps = sized(size, trim=confident_prefix(threshold))
-    assert run(seed, steps, markov, noise).output == run(seed, PLAIN).output
+    step = step if drafter != "autoregressive" else "the drafter's own"
+    steps = chains(block_size, trim=confident_prefix(threshold), **DRAFT_STEPS[step])
+    assert run(seed, steps, drafter, noise).output == run(seed, None).output
 
 
-@given(SEEDS, st.integers(1, 30))
+@given(SEEDS, st.integers(0, 30))
 @FAST
-def test_plain_decoding_is_the_argmax_of_the_table(seed: int, cap: int) -> None:
+def test_plain_decoding_follows_the_argmax_of_the_table(seed: int, cap: int) -> None:
     table, text = ToyTarget.random(6, seed).table, [1, 2]
     while len(text) < 2 + cap and text[-1] != 0:
         text.append(int(table[text[-2], text[-1]].argmax()))
-    assert run(seed, PLAIN, max_new_tokens=cap).output == text[2:]
+    assert run(seed, None, max_new_tokens=cap).output == text[2:]
 
 
-@given(SEEDS, st.integers(0, 6), st.sampled_from([0.0, 0.7, 1.0]))
+WAYS = {
+    "chain": Steps(block_size=lambda trace: 7),
+    "tree": Steps(block_size=lambda trace: 7, tree=TreeSteps(widths=(2, 2, 1, 1))),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("cap", range(10))
+def test_near_the_cap_and_the_end_of_the_cache_the_text_is_still_that_of_plain_decoding(way: str, cap: int) -> None:
+    for spare in range(10):  # slots beyond those that the text needs
+        how: dict[str, Any] = {"max_new_tokens": cap, "stop_tokens": [], "slots": 2 + max(cap - 1, 0) + spare}
+        trace = run(3, WAYS[way], noise=0.0, **how)
+        assert trace.output == run(3, None, **how).output
+        drawn = run(3, WAYS[way], temperature=1.0, rng=np.random.default_rng(0), **how)
+        for record in (trace, drawn):
+            left = cap
+            for round_ in record.rounds:
+                assert round_.depth <= left - 1 and round_.verified <= how["slots"] - 2 - cap + left
+                left -= len(round_.emitted)
+    for steps in (WAYS[way], None):  # a text that does not fit is refused, with drafts and without
+        with pytest.raises(ValueError, match=f"The text has {3 + cap} tokens, but the cache has {2 + cap} slots"):
+            run(3, steps, max_new_tokens=cap + 2, stop_tokens=[], slots=2 + cap)
+
+
+def test_a_round_drafts_as_much_as_can_be_accepted() -> None:
+    trace = run(3, chains(7), noise=0.0, max_new_tokens=9, stop_tokens=[])
+    left = 9 - np.cumsum([0, *(len(round_.emitted) for round_ in trace.rounds)])[:-1]
+    assert trace.counts["drafted"] == [min(7, most - 1) for most in left]
+
+
+@given(SEEDS, st.integers(0, 6), st.sampled_from([0.0, 0.7, 1.0]), st.sampled_from([*DRAFTERS]))
 @FAST
-def test_the_counts_of_a_trace_add_up(seed: int, size: int, temperature: float) -> None:
-    steps = sized(size, trim=confident_prefix(0.4))
-    trace = run(seed, steps, temperature=temperature, rng=np.random.default_rng(seed))
-    totals = trace.totals
-    assert totals == round_totals(**trace.counts)
-    assert totals["emitted"] == len(trace.output) <= 20
-    assert 0 not in trace.output[:-1]
-    assert trace.output[-1] == 0 or len(trace.output) == 20
-
-
-@given(SEEDS)
-@FAST
-def test_a_seed_decides_everything(seed: int) -> None:
-    once, twice = (run(seed, sized(4), temperature=1.0, rng=np.random.default_rng(seed)) for _ in range(2))
-    assert once.output == twice.output and once.counts == twice.counts
-
-
-@pytest.mark.parametrize("size", [1, 2])
-@pytest.mark.parametrize("markov", [True, False])
-@pytest.mark.parametrize("trim", [len, confident_prefix(0.45)], ids=["whole", "trimmed"])
-def test_the_emitted_law_at_a_temperature_is_the_targets(size: int, markov: bool, trim: Callable[[Any], int]) -> None:
-    """Exact: every coin of two rounds and more is followed both ways."""
-
-    def tokens(rng: Any, steps: Steps) -> tuple[int, ...]:
-        target = ToyTarget.random(3, seed=4, sharpness=1.0)
-        drafter = ToyDrafter(target.table, noise=1.0, seed=5, markov=markov)
-        return tuple(generate(target, drafter, [1], 2, temperature=0.8, rng=rng, steps=steps).output)
-
-    speculative = exact_law(lambda rng: tokens(rng, sized(size, trim=trim)))
-    table = ToyTarget.random(3, seed=4, sharpness=1.0).table
-    first = softmax(table[0, 1] / 0.8)
-    directly = {(a, b): float(first[a] * softmax(table[1, a] / 0.8)[b]) for a in range(3) for b in range(3)}
-    assert sum(abs(speculative.get(pair, 0.0) - chance) for pair, chance in directly.items()) < 1e-12
-    assert set(speculative) <= set(directly)
-
-
-@pytest.mark.parametrize("trim", [len, confident_prefix(0.45)], ids=["whole", "trimmed"])
-def test_the_emitted_law_is_the_targets_with_an_autoregressive_drafter(trim: Callable[[Any], int]) -> None:
-    table = ToyTarget.random(3, seed=4, sharpness=1.0).table
-
-    def tokens(rng: Any) -> tuple[int, ...]:
-        drafter = ToyAutoregressiveDrafter(table, noise=1.0, seed=5)
-        steps = sized(2, trim=trim)
-        return tuple(generate(ToyTarget(table), drafter, [1], 2, temperature=0.8, rng=rng, steps=steps).output)
-
-    law, first = exact_law(tokens), softmax(table[0, 1] / 0.8)
-    for a in range(3):
-        for b in range(3):
-            assert law.get((a, b), 0.0) == pytest.approx(first[a] * softmax(table[1, a] / 0.8)[b], abs=1e-12)
-
-
-@given(SEEDS, st.integers(0, 6), st.floats(0.0, 5.0))
-@FAST
-def test_the_greedy_text_is_that_of_plain_decoding_with_an_autoregressive_drafter(
-    seed: int, size: int, noise: float
+def test_the_counts_of_a_trace_add_up_and_a_seed_decides_them(
+    seed: int, block_size: int, temperature: float, drafter: str
 ) -> None:
-    """Its drafts come from its own chain; the draft step of a bias is not asked."""
-    target = ToyTarget.random(6, seed)
-    drafter = ToyAutoregressiveDrafter(target.table, noise, seed + 1)
-    trace = generate(target, drafter, [1, 2], 20, [0], steps=sized(size, draft=None))
-    assert trace.output == run(seed, PLAIN).output
-    assert all(len(this.drafted) == len(this.confidences) == size for this in trace.rounds)
+    once, again = (
+        run(seed, chains(block_size, trim=confident_prefix(0.4)), drafter, temperature=temperature,
+            rng=np.random.default_rng(seed)) for _ in range(2)
+    )  # fmt: skip
+    assert once.output == again.output and once.counts == again.counts
+    assert once.totals == round_totals(**once.counts)
+    assert once.totals["emitted"] == len(once.output) <= 20
+    assert 0 not in once.output[:-1] and (once.output[-1] == 0 or len(once.output) == 20)
+    for round_ in once.rounds:
+        assert len(round_.confidences) == len(round_.drafted)
+        assert list(round_.seconds) == ["draft", "head", "verify", "commit"] and min(round_.seconds.values()) >= 0.0
 
 
-def test_an_autoregressive_drafter_that_knows_the_target_is_accepted_whole() -> None:
-    target = ToyTarget.random(8, seed=3)
-    for heat in (0.0, 0.9):
-        drafter, rng = ToyAutoregressiveDrafter(target.table, 0.0, 0), np.random.default_rng(0)
-        trace = generate(ToyTarget(target.table), drafter, [1, 2], 24, (), heat, rng, sized(5))
-        assert trace.totals["rejected"] == 0 and trace.totals["tau"] == 6.0
+# At a temperature: the exact distribution of the text, in which every coin is followed both ways.
 
 
-@given(SEEDS, st.integers(1, 5))
-@FAST
-def test_a_chain_at_temperature_zero_is_the_draft_step(seed: int, size: int) -> None:
-    drafter = ToyDrafter(ToyTarget.random(6, seed).table, 0.5, seed)
-    base = drafter.block_logits(2, size)
-    tokens, q = drafter.chain(base, 2, size, 0.0, None)
-    assert tokens == Steps().draft(base, 2, drafter.bias)
-    for row, previous, got in zip(base, [2, *tokens], q):
-        assert got == pytest.approx(softmax(row + drafter.bias[previous]))
+def distance(steps: Steps, drafter: str, length: int = 2) -> float:
+    """The total variation between the first two tokens of the emitted texts and the target's own."""
+    target = ToyTarget.random(3, seed=4, sharpness=1.0)
+
+    def first_two(rng: Any) -> tuple[int, ...]:
+        model = DRAFTERS[drafter](target.table, 1.0, 5)
+        return tuple(generate(ToyTarget(target.table), model, [1], length, (), 0.8, rng, steps).output[:2])
+
+    law, first = exact_law(first_two), softmax(target.table[0, 1] / 0.8)
+    expected = {(a, b): first[a] * softmax(target.table[1, a] / 0.8)[b] for a in range(3) for b in range(3)}
+    assert set(law) <= set(expected)
+    return 0.5 * sum(abs(law.get(pair, 0.0) - chance) for pair, chance in expected.items())
 
 
-def test_a_chain_is_drawn_from_the_rows_that_it_returns() -> None:
-    """Exact: the law of the tokens is the product of the rows, and a token without a bias adds nothing."""
-    base = np.random.default_rng(1).normal(size=(2, 3))
-    bias = {0: np.array([0.5, -np.inf, 0.0]), 2: np.array([1.0, 0.0, -1.0])}
-    rows: dict[tuple[int, ...], Any] = {}
+@pytest.mark.parametrize("trim", [len, confident_prefix(0.45)], ids=["whole", "trimmed"])
+@pytest.mark.parametrize("step", DRAFT_STEPS)
+@pytest.mark.parametrize("drafter", DRAFTERS)
+def test_the_emitted_law_is_the_targets(drafter: str, step: str, trim: Callable[[Any], int]) -> None:
+    if drafter == "autoregressive" and DRAFT_STEPS[step]:
+        with pytest.raises(ValueError, match="its bias is None"):
+            run(0, chains(2, **DRAFT_STEPS[step]), drafter)
+        return
+    assert distance(chains(1, trim=trim, **DRAFT_STEPS[step]), drafter) < 1e-12  # two rounds of one draft
+    block_first = chains(2, trim=trim, keep_drafting=lambda trace: not trace.rounds, **DRAFT_STEPS[step])
+    assert distance(block_first, drafter, length=3) < 1e-12  # one round of two drafts
 
-    def chain(rng: Any) -> tuple[int, ...]:
-        tokens, q = sample_chain(base, 1, bias, 0.5, rng)
-        rows[tuple(tokens)] = q
-        return tuple(tokens)
 
-    for (a, b), chance in exact_law(chain).items():
-        q = rows[a, b]
-        assert q[0] == pytest.approx(softmax(base[0] / 0.5))
-        assert q[1] == pytest.approx(softmax((base[1] + bias.get(a, 0.0)) / 0.5))
-        assert chance == pytest.approx(q[0, a] * q[1, b])
-    assert (0, 1) not in rows
+def test_a_gate_that_looks_at_the_drafted_token_changes_the_law() -> None:
+    def verify_token_1_only(tokens: Any, q: Any, p: Any, rng: Any) -> dict[str, Any]:
+        kept = 1 if tokens == [1] else 0
+        return Steps().verify_sampling(tokens[:kept], q[:kept], p[: kept + 1], rng)
+
+    assert distance(chains(1, verify_sampling=verify_token_1_only), "dspark") > 0.01
+
+
+def test_a_step_of_ones_own_runs_at_every_temperature_and_two_share_them() -> None:
+    calls = []
+    steps = {name: lambda *_, name=name, step=step: calls.append(name) or step(*_) for name, step in (
+        ("draft_markov", dspark_markov_candidates), ("draft_sampling", sample_markov_block))}  # fmt: skip
+    for given_steps in ({"draft_markov"}, {"draft_sampling"}, set(steps)):
+        for temperature in (0.0, 1.0):
+            calls.clear()
+            run(1, chains(3, **{name: steps[name] for name in given_steps}), temperature=temperature,
+                rng=np.random.default_rng(0))  # fmt: skip
+            expected = given_steps if len(given_steps) == 1 else {["draft_markov", "draft_sampling"][temperature > 0.0]}
+            assert set(calls) == expected
+
+
+@pytest.mark.parametrize("drafter", ["dspark", "autoregressive"])
+@pytest.mark.parametrize("temperature", [0.0, 0.9])
+def test_a_drafter_that_knows_the_target_loses_no_draft(drafter: str, temperature: float) -> None:
+    memory = 0.7 if drafter == "autoregressive" else 0.0  # a parallel drafter must not need the token in between
+    target = ToyTarget.random(8, seed=3, memory=memory)
+    rng, steps = np.random.default_rng(0), chains(5 if temperature == 0.0 or memory else 1)
+    trace = generate(target, DRAFTERS[drafter](target.table, 0.0, 0), [1, 2], 24, (), temperature, rng, steps)
+    assert trace.totals["rejected"] == 0
+
+
+def test_dspark_accepts_more_than_dflash_and_does_not_decay() -> None:
+    def rates(drafter: str) -> list[float]:
+        counts = []
+        for seed in range(12):
+            target = ToyTarget.random(12, seed, sharpness=2.0)
+            model, rng = DRAFTERS[drafter](target.table, 0.3, seed + 100), np.random.default_rng(seed)
+            counts += generate(target, model, [1, 2], 80, (), 1.0, rng, chains(5)).counts["accepted"]
+        reached = [sum(kept >= k for kept in counts) for k in range(4)]
+        return [after / before for before, after in zip(reached, reached[1:])]
+
+    dspark, dflash = rates("dspark"), rates("dflash")
+    assert dflash[0] - dflash[2] > 0.2 > dspark[0] - dspark[2]
+    assert dspark[2] > dflash[2] + 0.15
+
+
+# What is refused, and what is read with care
+
+
+@pytest.mark.parametrize("wrong", [lambda rows, accepted: rows - accepted, lambda rows, accepted: 0])
+def test_a_wrong_rollback_breaks_the_contract_at_once(wrong: Callable[[int, int], int]) -> None:
+    with pytest.raises(AssertionError, match="target's cache has"):
+        for seed in range(20):
+            run(seed, chains(4, rollback=wrong))
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"prompt": []}, "prompt"),
+        ({"prompt": [-1]}, r"prompt\[0\]"),
+        ({"max_new_tokens": -1}, "max_new_tokens"),
+        ({"temperature": -0.5}, "temperature"),
+        ({"temperature": 1.0}, "rng"),
+        ({"steps": chains(3, trim=lambda confidences: 4)}, r"steps\.trim"),
+        ({"steps": chains(-1)}, r"steps\.block_size"),
+        ({"steps": chains(3, **DRAFT_STEPS["2.1"], **DRAFT_STEPS["2.2"])}, "give one of them"),
+    ],
+)
+def test_bad_requests_are_refused(how: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        run(0, **{"steps": Steps()} | how)
+
+
+def test_a_cache_that_is_in_use_is_refused() -> None:
+    target = ToyTarget.random(4, 0)
+    target.forward([1])
+    with pytest.raises(ValueError, match="target has 1 rows"):
+        generate(target, None, [1], 4)
+
+
+def test_stop_tokens_may_be_an_iterator_and_a_tiny_temperature_is_greedy() -> None:
+    for steps in (None, chains(3)):
+        assert run(5, steps, stop_tokens=iter([0])).output == run(5, None).output
+        assert run(5, steps, temperature=9e-6).output == run(5, None).output
+
+
+# The parts: draws, chains, the cache
 
 
 class Fixed:
-    """Hands out one number, as a generator would."""
+    """Returns one number, as a generator would."""
 
     def __init__(self, number: float) -> None:
         self.random = lambda: number
@@ -174,7 +262,7 @@ def test_a_token_without_weight_is_never_drawn(weights: list[float]) -> None:
         assert weights[draw(np.array(weights), Fixed(float(number)))] > 0.0
 
 
-def test_draws_have_the_law_of_their_weights_and_distinct_ones_are_normalised_again() -> None:
+def test_draws_follow_their_weights_and_distinct_ones_are_without_replacement() -> None:
     weights = np.array([0.5, 0.0, 0.3, 0.2])
     assert exact_law(lambda rng: draw(3.0 * weights, rng)) == pytest.approx({0: 0.5, 2: 0.3, 3: 0.2})
     pairs = exact_law(lambda rng: tuple(draw_distinct(weights, 2, rng)))
@@ -184,109 +272,43 @@ def test_draws_have_the_law_of_their_weights_and_distinct_ones_are_normalised_ag
     assert len(draw_distinct(weights, 4, np.random.default_rng(0))) == 3
 
 
-def test_logits_in_single_precision_become_rows_in_double() -> None:
-    logits = np.random.default_rng(0).normal(size=(3, 1000)).astype(np.float32)
-    drawn = sample_chain(logits, 0, {0: logits[1]}, 0.7, np.random.default_rng(0))[1]
-    for rows in (softmax(logits), drawn):
-        assert rows.dtype == np.float64 and np.abs(rows.sum(axis=1) - 1.0).max() < 1e-12
+def test_a_chain_is_drawn_from_the_rows_that_it_returns() -> None:
+    """Exact; a token without a bias adds nothing, and single precision becomes double."""
+    base = np.random.default_rng(1).normal(size=(2, 3)).astype(np.float32)
+    bias = {0: np.array([0.5, -np.inf, 0.0], np.float32), 2: np.array([1.0, 0.0, -1.0], np.float32)}
+    rows: dict[tuple[int, ...], Any] = {}
+
+    def chain(rng: Any) -> tuple[int, ...]:
+        tokens, q = sample_markov_chain(base, 1, bias, 0.5, rng)
+        rows[tuple(tokens)] = q
+        return tuple(tokens)
+
+    for (a, b), chance in exact_law(chain).items():
+        q = rows[a, b]
+        assert q.dtype == np.float64 and np.abs(q.sum(axis=1) - 1.0).max() < 1e-12
+        assert q[0] == pytest.approx(softmax(base[0] / 0.5))
+        assert q[1] == pytest.approx(softmax((base[1] + bias.get(a, 0.0)) / 0.5))
+        assert chance == pytest.approx(q[0, a] * q[1, b])
+    assert (0, 1) not in rows
+    best, q = sample_markov_chain(base, 1, bias, 0.0, None)
+    assert best == dspark_markov_candidates(base, 1, bias) and q[0] == pytest.approx(softmax(base[0]))
 
 
-def test_the_clock_of_a_round_has_its_four_parts() -> None:
-    for steps in (sized(3), PLAIN):
-        for this in run(0, steps).rounds:
-            assert list(this.seconds) == ["draft", "head", "verify", "commit"]
-            assert all(seconds >= 0.0 for seconds in this.seconds.values())
-
-
-def test_a_gate_that_looks_at_the_drafted_token_changes_the_law() -> None:
-    """The proof above can fail: a step that verifies token 1 only is caught."""
-
-    def looks_at_the_token(tokens: Any, q: Any, p: Any, rng: Any) -> dict[str, Any]:
-        kept = 1 if tokens == [1] else 0
-        return Steps().verify_sampling(tokens[:kept], q[:kept], p[: kept + 1], rng)
-
-    def first(rng: Any) -> int:
-        target = ToyTarget.random(3, seed=4, sharpness=1.0)
-        drafter, steps = ToyDrafter(target.table, 1.0, 5), sized(1, verify_sampling=looks_at_the_token)
-        return generate(target, drafter, [1], 1, temperature=1.0, rng=rng, steps=steps).output[0]
-
-    law, right = exact_law(first), softmax(ToyTarget.random(3, seed=4, sharpness=1.0).table[0, 1])
-    assert sum(abs(law.get(a, 0.0) - right[a]) for a in range(3)) > 0.01
-
-
-@pytest.mark.parametrize("wrong", [lambda rows, accepted: rows - accepted, lambda rows, accepted: 0])
-def test_a_wrong_rollback_breaks_the_contract_at_once(wrong: Callable[[int, int], int]) -> None:
-    with pytest.raises(AssertionError, match="target's cache has"):
-        for seed in range(20):
-            run(seed, sized(4, rollback=wrong))
-
-
-def test_an_oracle_drafter_is_accepted_whole() -> None:
-    """A drafter that knows the target, whose last token decides alone, loses no draft."""
-    target = ToyTarget.random(8, seed=3, memory=0.0)
-    trace = generate(target, ToyDrafter(target.table, 0.0, 0), [1, 2], 24, steps=sized(5))
-    assert trace.totals["rejected"] == 0 and trace.totals["tau"] == 6.0
-
-
-def test_dflash_fits_in_as_the_draft_step() -> None:
-    for seed in range(10):
-        step = sized(5, draft=lambda logits, anchor, bias: dflash_parallel_candidates(logits))
-        assert run(seed, step, markov=False).counts == run(seed, sized(5), markov=False).counts
-
-
-def test_dspark_accepts_more_than_dflash_and_does_not_decay() -> None:
-    def rates(markov: bool) -> list[float]:
-        counts = []
-        for seed in range(12):
-            target = ToyTarget.random(12, seed, sharpness=2.0)
-            drafter = ToyDrafter(target.table, 0.3, seed + 100, markov)
-            rng = np.random.default_rng(seed)
-            trace = generate(target, drafter, [1, 2], 80, temperature=1.0, rng=rng, steps=sized(5))
-            counts += trace.counts["accepted"]
-        reached = [sum(kept >= k for kept in counts) for k in range(4)]
-        return [after / before for before, after in zip(reached, reached[1:])]
-
-    dspark, dflash = rates(markov=True), rates(markov=False)
-    assert dflash[0] - dflash[2] > 0.2 > dspark[0] - dspark[2]
-    assert dspark[2] > dflash[2] + 0.15
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"prompt": []}, "prompt"),
-        ({"prompt": [-1]}, r"prompt\[0\]"),
-        ({"max_new_tokens": -1}, "max_new_tokens"),
-        ({"temperature": -0.5}, "temperature"),
-        ({"temperature": 1.0}, "rng"),
-    ],
-)
-def test_bad_requests_are_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        run(0, Steps(), **settings)
-
-
-def test_a_trim_step_that_verifies_more_than_was_drafted_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"steps\.trim"):
-        run(0, sized(3, trim=lambda confidences: 4))
-
-
-def test_a_cache_that_is_in_use_is_refused() -> None:
-    target = ToyTarget.random(4, 0)
-    target.forward([1])
-    with pytest.raises(ValueError, match="caches"):
-        generate(target, ToyDrafter(target.table, 0.0, 0), [1], 4)
-
-
-def test_a_cache_drops_what_it_has_and_no_more() -> None:
-    cache = Cache()
-    cache.extend([1, 2, 3])
+def test_a_cache_keeps_the_chosen_rows_and_refuses_what_it_cannot_do() -> None:
+    cache = Cache(5)
+    cache.extend([5, 6, 7, 8, 9])
+    for call, message in (
+        (lambda: cache.extend([1]), "has 6 tokens, but the cache has 5 slots"),
+        (lambda: cache.drop(6), "rows is 6"),
+        (lambda: cache.drop(-1), "rows is -1"),
+        (lambda: cache.keep_last(6, [0]), "count is 6"),
+        (lambda: cache.keep_last(2, [2]), r"chosen is \[2\]"),
+        (lambda: cache.keep_last(3, [1, 1]), r"chosen is \[1, 1\]; it must rise within 0..2"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+    assert cache.tokens == [5, 6, 7, 8, 9] and cache.free == 0
+    cache.keep_last(4, [0, 2])
+    assert cache.tokens == [5, 6, 8] and cache.free == 2
     cache.drop(2)
-    assert cache.tokens == [1]
-    for rows in (2, -1):
-        with pytest.raises(ValueError, match=f"rows is {rows}"):
-            cache.drop(rows)
-
-
-def test_nothing_is_asked_of_a_request_without_room() -> None:
-    assert run(0, Steps(), max_new_tokens=0) == Trace()
+    assert cache.tokens == [5]

@@ -13,7 +13,7 @@ import pytest
 from dspark_mini.corpus import DOMAINS, WRITERS
 from dspark_mini.drafters import make_drafter
 from dspark_mini.drafts import Logits, softmax
-from dspark_mini.engine import PLAIN, Steps, TreeSteps, generate
+from dspark_mini.engine import Steps, TreeSteps, generate
 from dspark_mini.laws import exact_law
 from dspark_mini.lm import DRAFTERS, SmallLM, load, prompts
 from dspark_mini.shapes import DrafterShape, TargetShape, from_json, to_json
@@ -31,18 +31,19 @@ def lm() -> SmallLM:
 
 
 def write(
-    lm: SmallLM, prompt: list[int], name: str, steps: Steps, temperature: float = 0.0, cap: int = 60
+    lm: SmallLM, prompt: list[int], name: str | None, steps: Steps, temperature: float = 0.0, cap: int = 60
 ) -> list[int]:
     lm.clear()
     rng = np.random.default_rng(0)
     stop = (lm.tokenizer.end,)
-    return generate(lm.target, lm.drafters[name], prompt, cap, stop, temperature, rng, steps).output
+    drafter = None if name is None else lm.drafters[name]
+    return generate(lm.target, drafter, prompt, cap, stop, temperature, rng, steps).output
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_greedy_text_is_that_of_plain_decoding_with_every_drafter_and_with_trees(lm: SmallLM, domain: str) -> None:
     for prompt in prompts(lm.tokenizer, domain, 2, seed=5):
-        plain = write(lm, prompt, "dspark", PLAIN)
+        plain = write(lm, prompt, None, Steps())
         assert len(plain) > 20
         for name in DRAFTERS:
             assert write(lm, prompt, name, BLOCKS) == plain, name
@@ -104,13 +105,13 @@ def test_sampled_texts_have_exactly_the_targets_distribution(lm: SmallLM, shape:
     target: Any = FewWords(lm.target, words)
     drafter: Any = FewWords(lm.drafters["dspark"], words)
     drafter.chain = lm.drafters["dspark"].chain
-    steps = Steps(block_size=lambda trace: 2 if not trace.rounds else 1)
+    steps = Steps(block_size=lambda trace: 2 if not trace.rounds else 0)
     if shape == "tree":
         steps = replace(steps, tree=TreeSteps(widths=(2, 1)))
 
     def text(rng: Any) -> tuple[int, ...]:
         lm.clear()
-        return tuple(generate(target, drafter, prompt, 2, (), 4.0, rng, steps).output)
+        return tuple(generate(target, drafter, prompt, 3, (), 4.0, rng, steps).output[:2])
 
     law = exact_law(text)
     lm.clear()

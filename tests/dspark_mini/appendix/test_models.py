@@ -11,15 +11,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from dspark_mini import draft_heads, drafts  # noqa: E402
+import dspark_mini  # noqa: E402
+from dspark_mini import drafts  # noqa: E402
 from dspark_mini.appendix.blocks import Blocks, block_hidden, chain_hidden, draft_loss, sample_anchors  # noqa: E402
 from dspark_mini.appendix.drafters import make_drafter  # noqa: E402
 from dspark_mini.appendix.engine import load as load_torch  # noqa: E402
 from dspark_mini.appendix.model import KVCache, Target  # noqa: E402
 from dspark_mini.appendix.training import fit, load_drafter, load_target, save_model  # noqa: E402
 from dspark_mini.corpus import DOMAINS  # noqa: E402
-from dspark_mini.drafts import softmax  # noqa: E402
-from dspark_mini.engine import PLAIN, Steps, TreeSteps, generate  # noqa: E402
+from dspark_mini.engine import Steps, TreeSteps, generate  # noqa: E402
+from dspark_mini.layers import SLOTS  # noqa: E402
 from dspark_mini.lm import DRAFTERS, load, prompts  # noqa: E402
 from dspark_mini.shapes import DrafterShape, TargetShape  # noqa: E402
 from dspark_mini.weights import SHIPPED  # noqa: E402
@@ -81,24 +82,11 @@ def test_the_engine_drafts_what_the_training_forward_says(folder: Path, name: st
         drafter.cache.extend(tokens[:9])
         drafter.cache.extend(tokens[9:at])
         base = drafter.block_logits(tokens[at], 5)
-        choose = lambda row, temperature, rng, forced=forced: (next(forced), softmax(row))  # noqa: E731
-        for module in (draft_heads, drafts):
-            monkeypatch.setattr(module, "choose", choose)
-        monkeypatch.setattr(draft_heads, "sample_chain", _forced_chain(tokens[at + 1 :]))
-        _, q = drafter.chain(base, tokens[at], 5, 1.0, np.random.default_rng(0))
+        monkeypatch.setattr(drafts, "draw", lambda weights, rng, forced=forced: next(forced))
+        _, q = drafter.chain(base, tokens[at], 5, 1.0, None)
         columns = list(trained.shape.draft_vocabulary or range(40))
         assert np.abs(q[:, columns] - expected).max() < 1e-5
         assert q.sum() == pytest.approx(5.0)
-        monkeypatch.undo()
-
-
-def _forced_chain(forced: list[int]) -> Any:
-    def chain(base: Any, anchor: int, bias: Any, temperature: float, rng: Any) -> Any:
-        before = [anchor, *forced][: len(base)]
-        rows = [row + (0.0 if bias.get(token) is None else bias.get(token)) for row, token in zip(base, before)]
-        return forced[: len(base)], np.array([softmax(row) for row in rows])
-
-    return chain
 
 
 @torch.inference_mode()
@@ -139,37 +127,58 @@ def test_the_loss_falls_where_a_drafter_learns(name: str) -> None:
     assert target.embedding.weight.grad is None
 
 
-@pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_the_loop_runs_on_torch_as_on_numpy(folder: Path, temperature: float) -> None:
-    """Equal seeds give equal texts in both; greedy ones are those of plain decoding, for chains and trees."""
-    numpy_model, torch_model = load(folder), load_torch(folder)
-    steps = Steps(block_size=lambda trace: 5)
-    for name in DRAFTERS:
-        trees = [replace(steps, tree=TreeSteps(widths=(2, 1)))] if name in ("dflash", "dspark") else []
-        texts = []
-        for model in (numpy_model, torch_model):
-            for way in [steps, *trees, *([PLAIN] if temperature == 0 else [])]:
-                model.clear()
-                rng = np.random.default_rng(3)
-                texts.append(
-                    generate(model.target, model.drafters[name], [1, 2, 3], 25, (), temperature, rng, way).output
-                )
-        if temperature == 0:
-            assert len(set(map(tuple, texts))) == 1
-        else:
-            assert texts[: len(texts) // 2] == texts[len(texts) // 2 :]
+WAYS = {name: Steps(block_size=lambda trace: 5) for name in DRAFTERS}
+WAYS |= {f"{name} tree": replace(WAYS[name], tree=TreeSteps(widths=(2, 1))) for name in ("dflash", "dspark")}
+WAYS |= {
+    f"dspark by {step}": replace(WAYS["dspark"], **{step: function})
+    for step, function in (
+        ("draft_parallel", dspark_mini.dflash_parallel_candidates),
+        ("draft_markov", dspark_mini.dspark_markov_candidates),
+        ("draft_sampling", dspark_mini.sample_markov_block),
+    )
+}
+
+
+def write(model: Any, way: str | None, prompt: Any, cap: int, temperature: float = 0.0) -> list[int]:
+    """Continue a prompt with a drafter and its steps; None is plain decoding."""
+    model.clear()
+    drafter = None if way is None else model.drafters[way.split()[0]]
+    steps, rng = WAYS.get(way or "", Steps()), np.random.default_rng(3)
+    return generate(model.target, drafter, prompt, cap, (), temperature, rng, steps).output
+
+
+def test_the_loop_runs_on_torch_as_on_numpy(folder: Path) -> None:
+    """Greedy texts are those of plain decoding; drawn ones are equal for equal seeds."""
+    models = load(folder), load_torch(folder)
+    plain = write(models[0], None, [1, 2, 3], 25)
+    assert plain == write(models[1], None, [1, 2, 3], 25)
+    for way in WAYS:
+        assert plain == write(models[0], way, [1, 2, 3], 25) == write(models[1], way, [1, 2, 3], 25)
+        drawn, torch_drawn = (write(model, way, [1, 2, 3], 25, temperature=1.0) for model in models)
+        assert drawn == torch_drawn
+
+
+@pytest.mark.parametrize("folder", [(OTHER, HALF)], ids=["another Llama"], indirect=True)
+def test_a_text_may_fill_the_cache_to_its_last_slot(folder: Path) -> None:
+    prompt = np.random.default_rng(0).integers(40, size=SLOTS).tolist()
+    for model in (load(folder), load_torch(folder)):
+        for cap in range(1, 9):
+            room = prompt[: SLOTS + 1 - cap]  # the last token needs no slot
+            plain = write(model, None, room, cap)
+            for way in (*DRAFTERS, "dspark tree"):
+                assert write(model, way, room, cap) == plain
+                assert len(write(model, way, room, cap, temperature=1.0)) == cap
+        for way in (None, "dspark", "dspark tree"):
+            with pytest.raises(ValueError, match=f"The text has {SLOTS + 1} tokens"):
+                write(model, way, prompt[:-3], 5)
 
 
 def test_the_shipped_weights_write_the_same_greedy_texts_in_torch() -> None:
     numpy_model, torch_model = load(drafters=["dspark"]), load_torch(SHIPPED, drafters=["dspark"])
-    steps = Steps(block_size=lambda trace: 7)
     for domain in DOMAINS:
         for prompt in prompts(numpy_model.tokenizer, domain, 2, seed=11):
-            texts = []
-            for model, way in ((numpy_model, PLAIN), (torch_model, PLAIN), (torch_model, steps)):
-                model.clear()
-                texts.append(generate(model.target, model.drafters["dspark"], prompt, 50, (), steps=way).output)
-            assert texts[0] == texts[1] == texts[2]
+            plain = write(numpy_model, None, prompt, 50)
+            assert plain == write(torch_model, None, prompt, 50) == write(torch_model, "dspark", prompt, 50)
 
 
 def test_rows_of_a_batch_do_not_see_each_other() -> None:
