@@ -117,7 +117,8 @@ class Task:
         """All properties that have a case to try, the manners last."""
         values = [p.judge for p in self.core if isinstance(p.judge, Values)]
         examples = (*self.examples, *(example for judge in values for example in judge.examples))
-        return (*(p for p in self.core if not p.is_empty), *manners(self.returns, examples))
+        shared = manners(self.returns, examples) if examples else ()
+        return (*(p for p in self.core if not p.is_empty), *shared)
 
     @property
     def max_points(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -12,6 +13,7 @@ from grader.run.child.calling import Call, LocalCaller
 from grader.run.child.loader import new_namespace, run_piece
 from grader.run.child.wire import MAX_REPLY, Opaque, WireError, receive, send
 
+FLUSH_SECONDS = 0.05  # replies of quick calls travel together
 LIMITS = {"AS": 1 << 30, "CPU": 600, "FSIZE": 1 << 20, "NOFILE": 64, "CORE": 0}  # bytes, seconds, bytes, files, bytes
 
 
@@ -31,16 +33,21 @@ def main(requests: BinaryIO, replies: BinaryIO) -> None:
             request = receive(requests)
         except WireError:
             return
+        flushed = time.monotonic()
         for number, outcome in answers(request, namespace):
             send_outcome(replies, {"number": number, **outcome})
+            if time.monotonic() - flushed > FLUSH_SECONDS:
+                replies.flush()
+                flushed = time.monotonic()
+        replies.flush()
 
 
 def send_outcome(replies: BinaryIO, outcome: dict[str, Any]) -> None:
-    """Send an outcome; a value that the wire cannot carry goes as its type's name."""
+    """Queue an outcome for sending; a value that the wire cannot carry goes as its type's name."""
     try:
-        send(replies, outcome, MAX_REPLY)
+        send(replies, outcome, MAX_REPLY, flush=False)
     except (WireError, TypeError, ValueError, RecursionError, MemoryError):
-        send(replies, outcome | {"value": Opaque(type(outcome["value"]).__name__)}, MAX_REPLY)
+        send(replies, outcome | {"value": Opaque(type(outcome["value"]).__name__)}, MAX_REPLY, flush=False)
 
 
 def load(pieces: list[dict[str, Any]], namespace: dict[str, Any], replies: BinaryIO) -> dict[int, Any]:
@@ -93,7 +100,7 @@ def limit_resources() -> None:
 
 def take_streams() -> tuple[BinaryIO, BinaryIO]:
     """Keep standard input and output for the wire, and give the learner's code empty ones instead."""
-    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=1 << 16)
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)

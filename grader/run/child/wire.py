@@ -61,13 +61,14 @@ def crossed(value: Any) -> Any:
     return Opaque(type(value).__name__)
 
 
-def send(stream: BinaryIO, message: Any, limits: tuple[int, int] | None = None) -> None:
+def send(stream: BinaryIO, message: Any, limits: tuple[int, int] | None = None, flush: bool = True) -> None:
     """Write one message.
 
     Args:
         stream: an open binary stream.
         message: plain data: scalars, strings, lists, tuples, dicts, NumPy scalars and arrays.
         limits: the most bytes of JSON and of arrays; without them MAX_JSON and MAX_ARRAYS.
+        flush: send it off now, rather than together with later ones.
 
     Raises:
         WireError: the message is larger; nothing has been written.
@@ -79,7 +80,8 @@ def send(stream: BinaryIO, message: Any, limits: tuple[int, int] | None = None) 
     if len(text) > max_json or len(buffers) > max_arrays:
         raise WireError("The message is too large.")
     stream.write(HEADER.pack(len(text), len(buffers)) + text + buffers)
-    stream.flush()
+    if flush:
+        stream.flush()
 
 
 def unpack(data: bytes | bytearray, limits: tuple[int, int] | None = None) -> tuple[Any, int] | None:

@@ -219,7 +219,7 @@ def test_a_child_cannot_import_the_reference_or_the_tests(reach: Child, name: st
 
 
 def test_the_kit_in_a_child_holds_no_reference_and_an_inert_check(reach: Child) -> None:
-    assert set(asked(reach, "functions", call("dspark_mini")).value) <= {"inputs"}
+    assert set(asked(reach, "functions", call("dspark_mini")).value) <= {"contracts", "inputs", "kinds", "rules", "violations"}
     assert set(asked(reach, "functions", call("grader")).value) <= {"check", "run"}
 
 
@@ -384,7 +384,8 @@ def test_calls_stop_behind_one_that_hangs_or_dies_and_the_next_are_answered(
 ) -> None:
     child = start(COUNTS + GOOD)
     got = child.outcomes("count", [call(), call(), call(what), call(), call()])
-    assert got == [Outcome(value=1), Outcome(value=2), last]
+    assert got[-1] == last  # replies that still wait to be sent may be lost with the process
+    assert got[:-1] in ([], [Outcome(value=1), Outcome(value=2)])
     assert answers(child)
     assert [outcome.error for outcome in child.outcomes("count", [call(), call()])] == [None, None]
 
@@ -660,7 +661,7 @@ def test_the_folder_of_the_library_goes_away() -> None:
         "grader/run/__init__.py",
         *(f"grader/run/child/{name}.py" for name in ("__init__", "calling", "loader", "main", "wire")),
         "dspark_mini/__init__.py",
-        "dspark_mini/inputs.py",
+        *(f"dspark_mini/{name}.py" for name in ("contracts", "inputs", "kinds", "rules", "violations")),
     }
 
 
@@ -683,7 +684,7 @@ def test_a_child_that_reads_nothing_is_too_slow(start: Start) -> None:
     )
     assert asked(child, "f", call(1)) == Outcome(value=1)
     time.sleep(0.4)
-    signal.alarm(3)
+    signal.alarm(30)
     assert asked(child, "f", call(np.zeros((64, 2000)))) == HANGS
     assert answers(child)
 
