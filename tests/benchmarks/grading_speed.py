@@ -10,7 +10,6 @@ memory it takes; and gradings are cut short at random points, by Ctrl-C and by S
 from __future__ import annotations
 
 import argparse
-import inspect
 import json
 import os
 import random
@@ -26,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from grader.lessons.build import _cells, notebook
+from grader.lessons.build import _cells, contract_imports, notebook
 from grader.lessons.mutants import Variant, all_variants
 from grader.lessons.paths import ROOT, SOLUTIONS
 from grader.lessons.tasks import Task
@@ -41,7 +40,6 @@ c.CourseDirectory.course_id = "benchmark"
 c.ClearSolutions.code_stub = {"python": "# YOUR CODE HERE, in place of what follows"}
 c.Execute.timeout = 120
 """
-LOCAL_MARKS = "def wrong(*about):\n    return lambda function: function\n\n\nright = wrong\n"
 SLOW_SECONDS = 3.0
 
 
@@ -108,15 +106,14 @@ def make_class(course: Path, number: int, rng: random.Random) -> dict[str, int]:
 
 
 def usable(caught: bool) -> list[Variant]:
-    """List the wrong or the right variants that do not call the reference, which no submission can."""
+    """List the wrong or the right variants that are patches of the reference: a generated one calls it."""
     ids = {task.id for task in TASKS}
-    found = [variant for variant in all_variants() if variant.task in ids and bool(variant.caught_by) is caught]
-    return [v for v in found if not re.search(r"^from dspark_mini\.(?!inputs)", module_of(v), flags=re.M)]
+    return [v for v in all_variants() if v.task in ids and bool(v.caught_by) is caught and v.source]
 
 
 def submission(kind: int, wrong: list[Variant], right: list[Variant], rng: random.Random) -> dict[str, str]:
     """Return the cells of a submission that is right in another style, wrong in one task, or unfinished."""
-    edits = {cell_of(task): task.reference_source for task in TASKS}
+    edits = {cell_of(task): source_of(task, task.reference_source) for task in TASKS}
     if kind == 2:
         for task in rng.sample(TASKS, rng.randint(1, len(TASKS))):
             del edits[cell_of(task)]
@@ -124,7 +121,7 @@ def submission(kind: int, wrong: list[Variant], right: list[Variant], rng: rando
     variants = (right, wrong)[kind]
     variants.append(variant := variants.pop(0))
     task = next(task for task in TASKS if task.id == variant.task)
-    return edits | {cell_of(task): source_of(variant, task)}
+    return edits | {cell_of(task): source_of(task, variant.source)}
 
 
 def known_score(text: str) -> int:
@@ -136,19 +133,13 @@ def known_score(text: str) -> int:
     return sum(task.check(names[task.function], grading_seed(task.id)).points for task in tasks_of(LESSON))
 
 
-def module_of(variant: Variant) -> str:
-    return inspect.getsource(sys.modules[variant.function.__module__])
-
-
 def cell_of(task: Task) -> str:
     return f"task-{task.id.replace('.', '-')}"
 
 
-def source_of(variant: Variant, task: Task) -> str:
-    """Return a cell with everything that a variant needs, which gives it the name of the task's function."""
-    alone = re.sub(r"^from grader\.mutants import .*\n", LOCAL_MARKS, module_of(variant), flags=re.M)
-    name = variant.function.__name__
-    return alone if name == task.function else f"{alone}\n\n{task.function} = {name}\n"
+def source_of(task: Task, source: str) -> str:
+    """Return a cell with one solution and everything that it needs."""
+    return f"import math\n{contract_imports(source)}{source}"
 
 
 def edited(released: str, edits: dict[str, str]) -> str:

@@ -117,8 +117,17 @@ def test_the_readme_pictures_are_the_same_each_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    "acceptance_decay bias_tables block_layouts bug_map cache_rows draft_fates reliability_diagram speed_by_length "
-    "tokens_per_round".split(),
+    [
+        "acceptance_decay",
+        "bias_tables",
+        "block_layouts",
+        "bug_map",
+        "cache_rows",
+        "draft_fates",
+        "reliability_diagram",
+        "speed_by_length",
+        "tokens_per_round",
+    ],
 )
 def test_an_empty_dict_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="must be a dict from label to .*, with at least one entry"):

@@ -32,27 +32,40 @@ NAMES = {"math": math, "np": np}  # what a patch may use besides the names of th
 
 @dataclass(frozen=True)
 class Variant:
-    """One solution of one task; caught_by is empty for a right one."""
+    """One solution of one task.
+
+    Attributes:
+        caught_by: The property that must catch it; empty for a right one.
+        source: The patched reference; empty where the function was generated.
+    """
 
     task: str
     name: str
     about: str
     caught_by: str = ""
-    make: Callable[[], Function] = field(repr=False, default=lambda: print)
+    source: str = field(repr=False, default="")
+    generated: Function | None = field(repr=False, default=None)
+
+    def make(self) -> Function:
+        """Return the function."""
+        if self.generated is not None:
+            return self.generated
+        task = TASKS[self.task]
+        namespace = {**NAMES, **vars(sys.modules[task.reference.__module__])}
+        exec(compile(self.source, f"{self.task} {self.name}", "exec"), namespace)
+        function: Function = namespace[task.function]
+        return function
 
 
-def patched(task: Task, patch: Patch) -> Function:
-    """Return the reference of a task with a patch applied to its source."""
+def patched(task: Task, patch: Patch) -> str:
+    """Apply a patch to the source of a task's reference."""
     name, old, new, _ = patch
     source = inspect.getsource(task.reference)
     body = textwrap.indent(textwrap.dedent(new).strip("\n") + "\n", "    ")
     changed = REGION.sub(lambda _: body, source) if not old else source.replace(old, new)
     if changed == source:
         raise ValueError(f"Patch {name} of task {task.id} changes nothing: its old text is not in the reference.")
-    namespace = {**NAMES, **vars(sys.modules[task.reference.__module__])}
-    exec(compile(changed, f"{task.id} {name}", "exec"), namespace)
-    function: Function = namespace[task.function]
-    return function
+    return changed
 
 
 def all_variants() -> Iterator[Variant]:
@@ -70,8 +83,8 @@ def all_variants() -> Iterator[Variant]:
                 yield _variant(identity, patch)
     for task in TASKS.values():
         for name, caught_by, about, function in bad_manners(task):
-            yield Variant(task.id, name, about, caught_by, lambda function=function: function)  # type: ignore[misc]
+            yield Variant(task.id, name, about, caught_by, generated=function)
 
 
 def _variant(identity: str, patch: Patch, caught_by: str = "") -> Variant:
-    return Variant(identity, patch[0], patch[3], caught_by, lambda: patched(TASKS[identity], patch))
+    return Variant(identity, patch[0], patch[3], caught_by, patched(TASKS[identity], patch))

@@ -219,7 +219,13 @@ def test_a_child_cannot_import_the_reference_or_the_tests(reach: Child, name: st
 
 
 def test_the_kit_in_a_child_holds_no_reference_and_an_inert_check(reach: Child) -> None:
-    assert set(asked(reach, "functions", call("dspark_mini")).value) <= {"contracts", "inputs", "kinds", "rules", "violations"}
+    assert set(asked(reach, "functions", call("dspark_mini")).value) <= {
+        "contracts",
+        "inputs",
+        "kinds",
+        "rules",
+        "violations",
+    }
     assert set(asked(reach, "functions", call("grader")).value) <= {"check", "run"}
 
 
