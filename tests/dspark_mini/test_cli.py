@@ -19,7 +19,7 @@ import typer
 from typer.testing import CliRunner
 
 from dspark_mini import cli
-from dspark_mini.workspace import NOTEBOOKS, ROOT, UserError, copy_lessons
+from dspark_mini.workspace import ROOT, UserError, copy_lessons
 from grader.lessons.bundle import write_bundle
 from grader.lessons.checks import TASKS
 from grader.read.submissions import tasks_of
@@ -73,22 +73,14 @@ def test_hints_come_in_three_steps_and_a_solved_lesson_passes_and_shows_the_refe
     assert done.stdout.count("passes") == len(IN_LESSON) and done.stdout.strip().endswith("All tasks pass.")
 
 
-def test_what_cannot_be_done_is_refused_in_one_sentence(student: Path) -> None:
+def test_reset_sets_a_notebook_aside_and_what_cannot_be_done_is_refused_in_one_sentence(student: Path) -> None:
     assert "dspark-mini learn" in refused(type_in(student, "check", "--folder", "elsewhere"))
     assert "2.1, 2.2" in refused(type_in(student, "hint", "9.9"))
     assert LESSON in refused(type_in(student, "reset", "77"))
+    assert "02_parallel_drafting.kept-1.ipynb" in type_in(student, "reset", "2").stdout
     (student / "work" / f"{LESSON}.ipynb").write_text("{")
     assert f"{LESSON}.ipynb cannot be checked" in refused(type_in(student, "check", "02"))
     assert type_in(student, "sing").returncode == 2
-
-
-def test_reset_keeps_the_old_notebook(student: Path) -> None:
-    notebook = student / "work" / f"{LESSON}.ipynb"
-    notebook.write_text("my work")
-    done = type_in(student, "reset", "02")
-    assert done.returncode == 0 and "kept-1" in done.stdout
-    assert notebook.read_bytes() == (NOTEBOOKS / f"{LESSON}.ipynb").read_bytes()
-    assert (student / "work" / f"{LESSON}.kept-1.ipynb").read_text() == "my work"
 
 
 def test_commands_without_the_grader_say_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,13 +100,6 @@ def test_an_import_error_inside_the_grader_is_not_hidden(monkeypatch: pytest.Mon
         cli.mount_commands(typer.Typer())
 
 
-def test_grade_needs_the_sandbox_or_the_flag_before_it_runs_anything(student: Path) -> None:
-    (student / "trap.py").write_text("open('ran', 'w')")
-    without_bubblewrap = str(student)
-    assert "--unsafe-no-sandbox" in refused(type_in(student, "grade", "trap.py", PATH=without_bubblewrap))
-    assert not (student / "ran").exists()
-
-
 def test_grade_of_a_directory_writes_json_and_exits_with_1_only_if_something_was_unreadable(student: Path) -> None:
     solve(student)
     assert type_in(student, "grade", "work", "--unsafe-no-sandbox", "--lesson", "02").returncode == 0
@@ -125,24 +110,21 @@ def test_grade_of_a_directory_writes_json_and_exits_with_1_only_if_something_was
     assert results[LESSON]["status"] == "pass" and results["bad"]["status"] == "unreadable"
 
 
-@pytest.mark.parametrize("name", ["absent.ipynb", "notes.txt", "broken.ipynb", "no-tasks.ipynb", "empty"])
-def test_grade_refuses_one_bad_path_and_writes_nothing(tmp_path: Path, name: str) -> None:
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "notes.txt").write_text("")
-    (tmp_path / "broken.ipynb").write_text("{")
-    empty = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}
-    (tmp_path / "no-tasks.ipynb").write_text(json.dumps(empty))
-    (tmp_path / "out.json").write_text("before")
-    assert name in refused(type_in(tmp_path, "grade", name, "--unsafe-no-sandbox", "--json", "out.json"))
-    assert (tmp_path / "out.json").read_text() == "before"
-
-
-def test_grade_never_writes_results_over_a_submission(student: Path) -> None:
-    target = f"work/{LESSON}.ipynb"
-    before = (student / target).read_bytes()
-    assert target in refused(type_in(student, "grade", "work", "--unsafe-no-sandbox", "--json", target))
-    assert (student / target).read_bytes() == before
-    assert "nowhere" in refused(type_in(student, "grade", "work", "--unsafe-no-sandbox", "--json", "nowhere/o.json"))
+def test_grade_refuses_what_it_cannot_do_before_it_runs_or_writes_anything(student: Path) -> None:
+    (student / "empty").mkdir()
+    (student / "trap.py").write_text("open('ran', 'w')")
+    (student / "notes.txt").write_text("before")
+    (student / "broken.ipynb").write_text("{")
+    (student / "no-tasks.ipynb").write_text('{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}')
+    lesson = student / "work" / f"{LESSON}.ipynb"
+    before = lesson.read_bytes()
+    assert "--unsafe-no-sandbox" in refused(type_in(student, "grade", "trap.py", PATH=str(student)))  # no bubblewrap
+    for name in ("absent.ipynb", "notes.txt", "broken.ipynb", "no-tasks.ipynb", "empty"):
+        assert name in refused(type_in(student, "grade", name, "--unsafe-no-sandbox", "--json", "notes.txt"))
+    for target in (f"work/{LESSON}.ipynb", "nowhere/out.json"):
+        assert target in refused(type_in(student, "grade", "work", "--unsafe-no-sandbox", "--json", target))
+    assert lesson.read_bytes() == before and (student / "notes.txt").read_text() == "before"
+    assert not (student / "ran").exists()
 
 
 def test_bundle_is_reproducible_and_has_lessons_but_no_solutions(tmp_path: Path) -> None:
@@ -171,9 +153,6 @@ def test_unpacked_bundle_checks_visible_examples_without_the_reference(tmp_path:
     done = type_in(kit, "check", LESSON, PYTHONPATH=str(kit))
     assert done.stdout.count("passes") == len(IN_LESSON), done.stdout + done.stderr
     assert "complete repository" in refused(type_in(kit, "build", PYTHONPATH=str(kit)))
-
-
-def test_build_check_finds_every_notebook_up_to_date(tmp_path: Path) -> None:
     done = type_in(tmp_path, "build", "--check")
     assert done.returncode == 0, done.stdout
 

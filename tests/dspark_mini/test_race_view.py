@@ -95,13 +95,15 @@ def test_notes_below_the_table_give_the_cost_of_verifying_the_expectation_and_ea
 
 def test_a_race_in_a_pipe_has_no_control_codes_and_writes_both_files(loaded: None, tmp_path: Path) -> None:
     out, data, image = console(), tmp_path / "race.json", tmp_path / "race.png"
-    run_race(replace(OPTIONS, json_file=data, picture_file=image), out)
+    options = replace(OPTIONS, prompt="<chat> user : what", temperature=0.0, json_file=data, picture_file=image)
+    run_race(options, out)
     text = printed(out)
     assert "\x1b" not in text and "\r" not in text
     assert text.index("plain: 12 tokens in 12 rounds") < text.index("dflash: ") < text.index("speed-up")
     results = json.loads(data.read_text("utf-8"))
     assert set(results) == {"hardware", "verify_ratio", "runs"} and results["verify_ratio"] > 0.0
-    assert [run["method"] for run in results["runs"]] == ["plain", "dflash"]
+    runs = [(run["domain"], run["method"], run["identical"]) for run in results["runs"]]
+    assert runs == [("own", "plain", None), ("own", "dflash", True)]
     assert results["hardware"]["backend"] == "numpy" and results["hardware"]["cores"] == os.cpu_count()
     assert image.read_bytes().startswith(b"\x89PNG") and sorted(tmp_path.iterdir()) == [data, image]
 
@@ -116,13 +118,6 @@ def test_a_terminal_is_redrawn_round_by_round_at_the_pace_of_the_rounds(
     monkeypatch.setattr(race_view.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
     rounds = [Round(seconds={"draft": 0.01, "verify": 0.02}), Round(seconds={"verify": 0.04})]
     assert [(count, round(now[0], 6)) for count in race_view._paced(rounds, 10.0)] == [(1, 0.3), (2, 0.7)]
-
-
-def test_a_greedy_race_on_the_users_own_prompt_is_identical(loaded: None, tmp_path: Path) -> None:
-    options = replace(OPTIONS, temperature=0.0, prompt="<chat> user : what", json_file=tmp_path / "own.json")
-    run_race(options, console())
-    runs = json.loads((tmp_path / "own.json").read_text("utf-8"))["runs"]
-    assert [(run["domain"], run["identical"]) for run in runs] == [("own", None), ("own", True)]
 
 
 @pytest.mark.parametrize(
