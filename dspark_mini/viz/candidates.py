@@ -13,9 +13,10 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike, NDArray
 
 from dspark_mini.inputs import checked_logits, token_id, whole_numbers
+from dspark_mini.viz import labels
 from dspark_mini.viz.colors import INK, ORANGE, SMALL, STROKES
 from dspark_mini.viz.draw import box, cell_text, cells
-from dspark_mini.viz.labels import check_count, check_labelled, short, vocabulary
+from dspark_mini.viz.labels import check_count, check_labelled, short
 from dspark_mini.viz.style import Picture, hide_spines, label_axes, picture, plot_axes, position_ticks
 
 MOST_TOKENS = 16  # rows of a panel
@@ -49,10 +50,9 @@ def candidate_grid(
     """
     panels = _panels(block_logits, chains)
     size = panels[0].probabilities.shape[1]  # V
-    if words is not None:
-        check_count("words", words, size, "tokens")
+    names = labels.names("words", words, size, "tokens")
     anchor = None if anchor is None else token_id("anchor", anchor)
-    shown, names = _shown_tokens(panels, anchor), vocabulary(size, words)
+    shown = _shown_tokens(panels, anchor)
     first = int(anchor is None)  # the anchor has column 0
     columns = sum(len(panel.tokens) + 1.2 - first for panel in panels)
     cell = min(0.46, 7.3 / columns, 6.0 / len(shown))  # inches

@@ -12,12 +12,13 @@ INK = "#797979"
 BLUE, ORANGE, GREEN, PURPLE = "#007cc2", "#c25600", "#008662", "#a36186"
 FAINT = "#79797938"  # INK, mostly transparent: cells that are off
 OPEN: Look = {"facecolor": "none", "edgecolor": INK, "hatch": "////"}  # bars that do not count
-STROKES = [(BLUE, "--", "s"), (ORANGE, "-", "o"), (GREEN, "-.", "^"), (PURPLE, ":", "D")]  # colour, line, marker
+# colour, line, marker
+STROKES = [(BLUE, "--", "s"), (ORANGE, "-", "o"), (GREEN, "-.", "^"), (PURPLE, ":", "D"), (INK, "-", "v")]
 SMALL, NORMAL, LARGE = 8.5, 9.5, 11.0  # points
 
 
 def stroke(number: int) -> Look:
-    """Return colour, line and marker of curve `number`; no two of the first four look alike."""
+    """Return colour, line and marker of curve `number`; no two of the first five look alike."""
     color, line, marker = STROKES[number % len(STROKES)]
     return {"color": color, "linestyle": line, "marker": marker, "markersize": 5, "linewidth": 2, "zorder": 3}
 

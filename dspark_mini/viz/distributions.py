@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dspark_mini.inputs import check_same_shape, numbers, probability_row, probability_rows, unit_numbers, whole_number
 from dspark_mini.viz.colors import BLUE, GREEN, INK, OPEN, ORANGE, Look
-from dspark_mini.viz.labels import check_count, check_labelled, short, vocabulary
+from dspark_mini.viz.labels import check_count, check_labelled, short, word
 from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, picture, plot_axes, unit_ticks
 
 Row = NDArray[np.float64]
@@ -100,10 +100,7 @@ def accepted_mass(
 
 
 def emitted_laws(
-    target: ArrayLike,
-    laws: Mapping[str, ArrayLike],
-    words: Sequence[str] | None = None,
-    tolerance: float = 1e-9,
+    target: ArrayLike, laws: Mapping[str, ArrayLike], words: Sequence[str] | None = None, tolerance: float = 1e-9
 ) -> Picture:
     """Draw the distribution of the emitted token under several rules, next to the target's.
 
@@ -145,5 +142,5 @@ def _draw_target(ax: Axes, target: Row) -> None:
 
 
 def _token_ticks(ax: Axes, size: int, words: Sequence[object] | None) -> None:
-    ax.set_xticks(range(size), vocabulary(size, words), parse_math=False)
+    ax.set_xticks(range(size), [word(token, words) for token in range(size)], parse_math=False)
     ax.set_xlim(-0.6, size - 0.4)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dspark_mini.inputs import numbers, weight_matrix
 from dspark_mini.viz.colors import SMALL, STROKES, Look
 from dspark_mini.viz.draw import cell_text, cells, write
-from dspark_mini.viz.labels import check_count, check_labelled, one_line
+from dspark_mini.viz.labels import check_count, check_labelled, names, one_line
 from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, picture, plot_axes
 
 SIGNED = LinearSegmentedColormap.from_list("bias", ["#9c4400", "#e0a070", "#e4e6e8", "#7ab4dc", "#00508a"])
@@ -20,9 +20,7 @@ HATCHES = ("", "////", "....", "\\\\\\\\")
 
 
 def bias_tables(
-    tables: Mapping[str, ArrayLike],
-    before: Sequence[object] | None = None,
-    after: Sequence[object] | None = None,
+    tables: Mapping[str, ArrayLike], before: Sequence[object] | None = None, after: Sequence[object] | None = None
 ) -> Picture:
     """Draw tables of biases side by side: one row per previous token or prefix, one column per next token.
 
@@ -39,7 +37,7 @@ def bias_tables(
     rows, columns = next(iter(values.values())).shape
     for label, table in values.items():
         weight_matrix(f"tables[{label!r}]", table, rows, columns)
-    row_names, column_names = _names("before", before, rows, "rows"), _names("after", after, columns, "columns")
+    row_names, column_names = names("before", before, rows, "rows"), names("after", after, columns, "columns")
     largest = max(float(np.abs(table).max()) for table in values.values()) or 1.0
     cell = min(0.5, 7.4 / (len(values) * (columns + 0.6)))  # inches
     letters = max(len(name) for name in column_names)
@@ -53,13 +51,6 @@ def bias_tables(
         ax.set_xticks(range(0, columns, step), column_names[::step], parse_math=False, rotation=turn)
         label_axes(ax, label)
     return figure
-
-
-def _names(argument: str, given: Sequence[object] | None, count: int, what: str) -> list[str]:
-    if given is None:
-        return [str(number) for number in range(count)]
-    check_count(argument, given, count, what)
-    return [one_line(entry) for entry in given]
 
 
 def _draw_table(ax: Axes, shares: NDArray[np.float64], table: NDArray[np.float64], with_numbers: bool) -> None:

@@ -25,9 +25,12 @@ def word(token: int, words: Sequence[object] | None) -> str:
     return one_line(words[token])
 
 
-def vocabulary(size: int, words: Sequence[object] | None) -> list[str]:
-    """Return the word of every token of a vocabulary, or its number where there are no words."""
-    return [word(token, words) for token in range(size)]
+def names(argument: str, given: Sequence[object] | None, count: int, what: str) -> list[str]:
+    """Return the names that were given for each of `count` things, or their numbers."""
+    if given is None:
+        return [str(number) for number in range(count)]
+    check_count(argument, given, count, what)
+    return [one_line(name) for name in given]
 
 
 def short(value: float) -> str:

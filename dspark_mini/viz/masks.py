@@ -10,9 +10,10 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
 from dspark_mini.inputs import tree_parents, whole_number, whole_numbers
+from dspark_mini.viz import labels
 from dspark_mini.viz.colors import BLUE, FAINT, INK, ORANGE, SMALL
 from dspark_mini.viz.draw import box, cells, write
-from dspark_mini.viz.labels import check_count, one_line, subscript
+from dspark_mini.viz.labels import check_count, subscript
 from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, picture, plot_axes
 
 
@@ -164,10 +165,7 @@ def verification_picture(mask: ArrayLike, context_length: int) -> Picture:
 
 
 def tree_mask_picture(
-    mask: ArrayLike,
-    parents: ArrayLike,
-    names: Sequence[object] | None = None,
-    title: str | None = None,
+    mask: ArrayLike, parents: ArrayLike, names: Sequence[object] | None = None, title: str | None = None
 ) -> Picture:
     """Draw the attention mask of a draft tree.
 
@@ -185,9 +183,7 @@ def tree_mask_picture(
     if len(on) != nodes or on.shape[1] < nodes:
         raise ValueError(f"mask must have one row per node ({nodes}) and at least as many columns, not {on.shape}.")
     context = on.shape[1] - nodes
-    if names is not None:
-        check_count("names", names, nodes, "nodes")
-    labels = [one_line(name) for name in (range(nodes) if names is None else names)]
+    node_names = labels.names("names", names, nodes, "nodes")
     xs = [column + (0.8 if column >= context > 0 else 0.0) for column in range(on.shape[1])]
     side = min(0.3, 6.4 / (xs[-1] + 1))  # inches per cell
     figure = picture(side * (xs[-1] + 1) + 1.6, side * nodes + 1.5)
@@ -196,8 +192,8 @@ def tree_mask_picture(
     if context:
         ax.vlines(xs[context] - 0.9, -0.7, nodes - 0.3, color=INK, linewidth=2.0)
         write(ax, (context - 1) / 2, nodes - 0.2, "context", size=SMALL, va="top")
-    ax.set_xticks(xs[context:], labels, rotation=90, parse_math=False)
-    ax.set_yticks(range(nodes), labels, parse_math=False)
+    ax.set_xticks(xs[context:], node_names, rotation=90, parse_math=False)
+    ax.set_yticks(range(nodes), node_names, parse_math=False)
     _explain(figure)
     label_axes(ax, title, pad=12)
     return figure

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from dspark_mini.viz.colors import INK, SMALL, STROKES
+from dspark_mini.viz.colors import INK, SMALL, stroke
 from dspark_mini.viz.draw import write
 from dspark_mini.viz.style import PNG, Picture, block_axes, grid, label_axes, legend, picture, plain_axes, svg
 
 Run = Mapping[str, Any]
-
-LOOKS = (*STROKES, (INK, "-", "v"))  # five drafters may race
 
 
 def race_picture(runs: Sequence[Run]) -> Picture:
@@ -53,7 +51,7 @@ def _draw_speedups(ax: Axes, runs: Sequence[Run], methods: Sequence[str], fastes
     plain_axes(ax)
     for run in runs:
         y = methods.index(run["method"])
-        ax.barh(y, run["speedup"], height=0.62, color=LOOKS[y % len(LOOKS)][0], zorder=2)
+        ax.barh(y, run["speedup"], height=0.62, color=stroke(y)["color"], zorder=2)
         text = f"{run['speedup']:.2f}  τ {run['tau']:.1f}"
         write(ax, max(run["speedup"], 1.0) + 0.03 * fastest, y, text, size=SMALL, ha="left", va="center_baseline")
     ax.axvline(1.0, color=INK, linestyle=":", linewidth=1.4, zorder=3)
@@ -69,10 +67,9 @@ def _draw_acceptance(ax: Axes, runs: Sequence[Run], methods: Sequence[str]) -> N
     block_axes(ax, max(len(run["conditional_acceptance"]) for run in runs), y="")
     grid(ax)
     for run in runs:
-        color, line, marker = LOOKS[methods.index(run["method"]) % len(LOOKS)]
+        look = stroke(methods.index(run["method"]))
         rates = np.array(run["conditional_acceptance"], dtype=np.float64)  # None becomes nan
-        look: dict[str, Any] = {"color": color, "linestyle": line, "marker": marker, "label": run["method"]}
-        ax.plot(range(1, rates.size + 1), rates, linewidth=2, markersize=5, clip_on=False, zorder=3, **look)
+        ax.plot(range(1, rates.size + 1), rates, label=run["method"], clip_on=False, **look)
 
 
 def save_race(runs: Sequence[Run], path: str | os.PathLike[str], form: str) -> None:

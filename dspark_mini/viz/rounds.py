@@ -83,9 +83,7 @@ def _explain(figure: Picture, looks: Mapping[str, Look]) -> None:
 
 
 def verified_rounds(
-    rounds: Sequence[tuple[ArrayLike, Mapping[str, Any]]],
-    words: Sequence[str] | None = None,
-    kept: int | None = None,
+    rounds: Sequence[tuple[ArrayLike, Mapping[str, Any]]], words: Sequence[str] | None = None, kept: int | None = None
 ) -> Picture:
     """Draw rounds of verification: what was drafted, what became of it, and what was emitted.
 
