@@ -18,8 +18,7 @@ from dspark_mini.confidence import conditional_acceptance
 from dspark_mini.corpus import DOMAINS
 from dspark_mini.economics import speedup
 from dspark_mini.engine import Round, Steps, Trace, TreeSteps, generate
-from dspark_mini.inputs import number, whole_number
-from dspark_mini.kinds import GREEDY_BELOW
+from dspark_mini.kinds import GREEDY_BELOW, temperature, whole
 from dspark_mini.lm import DRAFTERS
 from dspark_mini.trace import PARTS
 
@@ -60,8 +59,8 @@ class RaceOptions:
             for value in values:
                 if value not in known:
                     raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}.")
-        number("temperature", self.temperature, low=0.0)
-        whole_number("max_new_tokens", self.max_new_tokens, low=1)
+        temperature()("temperature", self.temperature, {})
+        whole("max_new_tokens", self.max_new_tokens, low=1)
         for path in filter(None, (self.json_file, self.picture_file)):
             if not path.parent.is_dir():
                 raise ValueError(f"{path} cannot be written, because there is no directory {path.parent}.")

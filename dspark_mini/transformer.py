@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dspark_mini.inputs import tokens_in
+from dspark_mini import kinds
 from dspark_mini.layers import SLOTS, Floats, Layer, Rotary, SlotCache, rms_norm
 from dspark_mini.shapes import TargetShape
 from dspark_mini.trees import tree_mask
@@ -51,6 +51,7 @@ class LanguageModel:
         self.head = np.ascontiguousarray((table if shape.tied else weights["head.weight"]).T)  # (d, V)
         self.rotary = Rotary(shape.head_width, shape.rope_theta, slots)
         self.cache = FeatureCache(shape, slots)
+        self.token_ids = kinds.tokens("n", below=shape.vocabulary)
 
     def forward(self, tokens: Sequence[int], parents: Sequence[int] | None = None) -> NDArray[np.float64]:
         """Compute the next-token logits after each token, and add one row per token to the cache.
@@ -65,7 +66,7 @@ class LanguageModel:
         Raises:
             ValueError: A token is not in the vocabulary, or the cache has too few free slots.
         """
-        ids = tokens_in("tokens", tokens, self.shape.vocabulary)
+        ids = self.token_ids("tokens", tokens, {})
         if not ids:
             return np.zeros((0, self.shape.vocabulary))
         slots = self.cache.take(len(ids))
