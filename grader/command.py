@@ -97,7 +97,7 @@ def grade(
         bool, typer.Option("--unsafe-no-sandbox", help="Run the code with your own rights; only for code you trust.")
     ] = False,
 ) -> None:
-    """Grade submissions; print a table and write the files you ask for."""
+    """Grade submissions: a table, and the files that you ask for."""
     from grader.export.outputs import Outputs
     from grader.grade_paths import GradeOptions, grade_paths
 
