@@ -101,7 +101,8 @@ def _text(value: Any) -> str:
         body = ", ".join(map(_text, value))
         return f"[{body}]" if isinstance(value, list) else f"({body})"
     if type(value).__name__ == "Seed":
-        return f"np.random.default_rng({value.value})"
+        drawn = f"a generator that draws {', then '.join(map(repr, value.uniforms))}"
+        return drawn if value.uniforms else f"np.random.default_rng({value.value})"
     if isinstance(value, (np.integer, np.bool_)):
         return f"np.{type(value).__name__}({value})"
     text = f"{value:.6g}" if isinstance(value, float) else repr(value)

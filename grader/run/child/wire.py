@@ -40,9 +40,15 @@ class Opaque:
 
 @dataclass(frozen=True)
 class Seed:
-    """Stands in a call for a numpy.random.Generator, which is made from the seed just before the call."""
+    """Stands in a call for a numpy.random.Generator, which is made from the seed just before the call.
+
+    Attributes:
+        value: The seed.
+        uniforms: What the generator's first uniform numbers are, such as 0.0, which no seed gives in practice.
+    """
 
     value: int
+    uniforms: tuple[float, ...] = ()
 
     def random(self) -> float:
         """Let a contract take a seed for the generator that it stands for."""
@@ -144,7 +150,7 @@ def _encode(value: Any, arrays: list[bytes], depth: int) -> Any:
     if kind is Opaque:
         return {"o": value.type_name}
     if kind is Seed:
-        return {"g": value.value}
+        return {"g": [value.value, *value.uniforms]}
     if kind is BiasRows:
         return {"b": [value.name, value.vocabulary, _encode(dict(value.rows), arrays, depth + 1)]}
     if kind is dict:
@@ -191,7 +197,7 @@ class _Decoder:
                 raise ValueError("bias rows are a dict")
             return BiasRows(str(content[0]), rows, int(content[1]))
         if tag == "g":
-            return Seed(int(content))
+            return Seed(int(content[0]), tuple(map(float, content[1:])))
         if tag == "a":
             return self._array(*content)
         if tag == "n":

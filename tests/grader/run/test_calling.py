@@ -160,6 +160,26 @@ def test_a_seed_becomes_a_generator_as_a_keyword_too() -> None:
     assert got.value == "Generator"
 
 
+def test_chosen_uniforms_come_first_however_they_are_drawn() -> None:
+    top = 1.0 - 2.0**-53
+
+    def draws(rng: np.random.Generator) -> list[Any]:
+        single = rng.random(dtype=np.float32)
+        return [rng.random(), rng.uniform(2.0, 4.0), rng.choice(3, p=[0.25, 0.5, 0.25]), single, rng.random(2).tolist()]
+
+    got = outcome(draws, Seed(5, (top, 0.0, 0.5, 0.25, 0.75)))
+    first, between, token, single, (fourth, drawn) = got.value
+    assert (first, between, token, fourth) == (0.0, 3.0, 1, 0.75) and single < 1.0 and not got.changed
+    assert 0.0 < drawn < 1.0 and drawn != 0.75
+
+
+def test_a_scripted_generator_is_a_generator_in_all_other_ways() -> None:
+    got = outcome(lambda rng: (isinstance(rng, np.random.Generator), rng.gumbel(size=3), rng.random()), Seed(5, (0.0,)))
+    real = np.random.default_rng(5).gumbel(size=3)
+    assert got.value[0] and got.value[1].tolist() == real.tolist() and got.value[2] == 0.0
+    assert outcome(lambda rng: rng.uniform([0.0, 2.0], 4.0), Seed(0, (0.5, 0.25))).value.tolist() == [2.0, 2.5]
+
+
 # --- Comparing before and after ----------------------------------------------------------------------
 
 

@@ -196,10 +196,11 @@ def test_text_crosses_whatever_it_holds() -> None:
 
 def test_seeds_cross_as_seeds() -> None:
     assert crossed([Seed(0), {"k": (Seed(2**62),)}]) == [Seed(0), {"k": (Seed(2**62),)}]
+    assert crossed(Seed(1, (0.0, 1.0 - 2.0**-53))) == Seed(1, (0.0, 1.0 - 2.0**-53))
 
 
 def test_a_dict_that_looks_like_the_encoding_stays_a_dict() -> None:
-    for value in ({"a": ["d", [2]]}, {"o": "int"}, {"n": ["d", 1]}, {"l": []}, {"g": 1}):
+    for value in ({"a": ["d", [2]]}, {"o": "int"}, {"n": ["d", 1]}, {"l": []}, {"g": [1]}):
         assert same(value, crossed(value))
 
 
@@ -391,7 +392,7 @@ ESCAPING: dict[str, Any] = {
     "a negative unsigned int": {"n": ["L", -1]},
     "an int beyond 64 bits for 64": {"n": ["Q", 2**64]},
     "a float beyond an int": {"n": ["l", 1e300]},
-    "an infinite seed": {"g": float("inf")},
+    "an infinite seed": {"g": [float("inf")]},
 }
 
 
