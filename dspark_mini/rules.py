@@ -6,6 +6,8 @@ the 0-based position and the value.
 
 from __future__ import annotations
 
+from dspark_mini.kinds import whole
+
 # --- Lesson 00 --------------------------------------------------------------------------------------------------------
 
 # --- Lesson 01 --------------------------------------------------------------------------------------------------------
@@ -13,6 +15,33 @@ from __future__ import annotations
 # --- Lesson 06 --------------------------------------------------------------------------------------------------------
 
 # --- Lesson 07 --------------------------------------------------------------------------------------------------------
+
+
+def accepted_of_verified(accepted_counts: list[int], verified_counts: list[int]) -> None:
+    """A round accepts at most as many drafts as it verified."""
+    for i, (accepted, verified) in enumerate(zip(accepted_counts, verified_counts)):
+        whole(f"accepted_counts[{i}]", accepted, 0, verified)
+
+
+def some_draft_was_verified(verified_counts: list[int]) -> None:
+    """There is something to learn from."""
+    if not any(verified_counts):
+        raise ValueError("verified_counts holds no draft, so there is nothing to learn from; leave out plain rounds.")
+
+
+def emitted_of_drafted(drafted: list[int], emitted: list[int]) -> None:
+    """A round emits at most its drafts and one token more."""
+    for i, (size, count) in enumerate(zip(drafted, emitted)):
+        whole(f"emitted[{i}]", count, 1, size + 1)
+
+
+def rounds_add_up(drafted: list[int], verified: list[int], accepted: list[int], emitted: list[int]) -> None:
+    """What is accepted was verified, what is verified was drafted; only the last round of a request may be cut."""
+    for i, (size, seen, kept, count) in enumerate(zip(drafted, verified, accepted, emitted)):
+        whole(f"verified[{i}]", seen, 0, size)
+        whole(f"accepted[{i}]", kept, 0, seen)
+        whole(f"emitted[{i}]", count, 1 if i == len(drafted) - 1 else kept + 1, kept + 1)
+
 
 # --- Lesson 08 --------------------------------------------------------------------------------------------------------
 

@@ -8,9 +8,10 @@ hidden cases are drawn anew each time, and one that fails is shown in full.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -277,7 +278,7 @@ class Repeatable:
 
     def __call__(self, session: Session) -> Evidence | None:
         """Call in turn, forth and back, between calls that differ in one argument; then look at the results again."""
-        cases = [*self.examples, *_mixed(session, [example.call for example in self.examples])]
+        cases = [*self.examples, *(twin for _, twin in twins(session, self.examples))]
         plan = [*cases, *reversed(cases)]
         outcomes = session.outcomes(case.call for case in plan)
         for case, outcome in zip(plan, outcomes):
@@ -288,12 +289,26 @@ class Repeatable:
         return None
 
 
-def _mixed(session: Session, calls: list[Call]) -> Iterator[Example]:
-    """Exchange single arguments between calls, wherever the contract allows it: a memory of the others shows."""
-    for one, other in zip(calls, calls[1:] + calls[:1]):
-        if not session.oracle or any(isinstance(arg, Seed) for arg in one.args):
+def twins(session: Session, examples: tuple[Example, ...], most: int = 2) -> list[tuple[int, Example]]:
+    """Find calls that differ from an example in one argument only and give another result: a memory shows there.
+
+    Args:
+        session: The check in progress; without an oracle there are no twins.
+        examples: Calls whose arguments are exchanged, wherever the contract allows it.
+        most: How many twins are enough for one argument.
+
+    Returns:
+        Pairs of the argument's position and the call.
+    """
+    found: list[tuple[int, Example]] = []
+    for one, other in itertools.permutations(examples if session.oracle else (), 2):
+        if any(isinstance(argument, Seed) for argument in one.call.args):
             continue
-        for position in range(min(len(one.args), len(other.args))):
-            call = Call((*one.args[:position], other.args[position], *one.args[position + 1 :]), one.kwargs)
+        for position, argument in enumerate(other.call.args[: len(one.call.args)]):
+            if sum(position == at for at, _ in found) >= most:
+                continue
+            call = Call((*one.call.args[:position], argument, *one.call.args[position + 1 :]), one.call.kwargs)
             with contextlib.suppress(ValueError):  # the arguments do not fit together
-                yield Example(call, session.expected(call))
+                if not same_value(one.expected, expected := session.expected(call)):
+                    found.append((position, Example(call, expected)))
+    return found

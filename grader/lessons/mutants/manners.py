@@ -9,7 +9,7 @@ import numpy as np
 
 from dspark_mini.kinds import BiasRows
 from grader.check.comparison import same_value, type_fault
-from grader.check.judges import PlainTypes
+from grader.check.judges import PlainTypes, Repeatable, twins
 from grader.lessons.tasks import Task
 from grader.run.child.calling import copied, live
 
@@ -39,7 +39,10 @@ def _wrong_types(task: Task) -> Iterator[Fault]:
 
 def _memories(task: Task) -> Iterator[Fault]:
     """Remember results by less than all arguments, or return the same object again and again."""
-    arity = len(task.contract.signature.parameters)
+    judge = next(p.judge for p in task.properties if p.name == "no_memory")
+    assert isinstance(judge, Repeatable)
+    session = task.session(task.reference)
+    names = list(task.contract.signature.parameters)
 
     def remember(key: Callable[[tuple[Any, ...]], str]) -> Function:
         seen: dict[str, Any] = {}
@@ -47,12 +50,11 @@ def _memories(task: Task) -> Iterator[Fault]:
 
     yield "first_result_kept", "no_memory", "The first result can be kept.", remember(lambda args: "")
     yield "remembered_by_shapes", "no_memory", "Inputs of the same shapes are the same.", remember(_shapes)
-    for left_out in range(arity if arity > 1 else 0):
-        name = list(task.contract.signature.parameters)[left_out]
-        if name != "rng" and not _random(task):
-            key = remember(lambda args, i=left_out: repr((args[:i], args[i + 1 :])))  # type: ignore[misc]
-            yield f"remembered_without_{name}", "no_memory", f"Results can be kept whatever {name} is.", key
-    if not _random(task):
+    for left_out in sorted({position for position, _ in twins(session, judge.examples)} if len(names) > 1 else ()):
+        name = names[left_out]
+        key = remember(lambda args, i=left_out: repr((args[:i], args[i + 1 :])))  # type: ignore[misc]
+        yield f"remembered_without_{name}", "no_memory", f"Results can be kept whatever {name} is.", key
+    if isinstance(judge.examples[0].expected, (list, dict, np.ndarray)):
         yield "one_object_for_all_results", "no_memory", "A list or array can be filled anew each time.", _shared(task)
 
 
@@ -91,10 +93,6 @@ def _mapped(value: Any, convert: Callable[[Any], Any]) -> Any:
     if isinstance(value, (list, tuple)):
         return convert(type(value)(_mapped(item, convert) for item in value))
     return convert(value)
-
-
-def _random(task: Task) -> bool:
-    return "rng" in task.contract.signature.parameters
 
 
 def _shapes(args: tuple[Any, ...]) -> str:
