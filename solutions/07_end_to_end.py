@@ -19,7 +19,7 @@
 # | | |
 # |---|---|
 # | **You build** | the cache rollback, a whole greedy round, the next block size, the fallback, and a monitor that adds up; they then drive an engine |
-# | **Difficulty** | ●●○○ — five tasks of one to fifteen lines |
+# | **Difficulty** | ●●○○ — five tasks of one to ten lines |
 # | **Time** | about 55 minutes |
 # | **You need** | Python; the ideas of lessons 01 and 02. Your own solutions of 1.1, 1.4, 1.6, 2.2, 2.3 and 3.2 drive the engine at the end; the kit lends what is missing, unless it was handed out without solutions |
 #
@@ -28,14 +28,9 @@
 
 # %% role="setup"
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from dspark_mini.inputs import (
-    check_same_length, entries, number, numbers, token_ids, unit_number, unit_numbers, whole_number, whole_numbers,
-)
 from grader import check
 
 # %% [markdown]
@@ -45,7 +40,7 @@ from grader import check
 #
 # | step | who | what |
 # |---|---|---|
-# | **draft** | the drafter | proposes γ tokens behind the anchor x₀ (lessons 02, 03) |
+# | **draft** | the drafter | proposes γ tokens after the anchor x₀ (lessons 02, 03) |
 # | **trim** | confidence or the scheduler | decides that only the first ℓ of them are verified (lessons 04, 05) |
 # | **verify** | the target | one forward over x₀ and ℓ drafts: 1 + ℓ rows (lesson 01) |
 # | **commit** | the engine | appends what was accepted and one token more, and brings the caches into line |
@@ -57,8 +52,8 @@ from grader import check
 # %% [markdown]
 # ## Task 7.1 · Roll the cache back
 #
-# The forward of *verify* writes one cache row for every token that it is fed: the anchor and ℓ drafts. The rows of refused drafts
-# must go, because the next round continues behind the last accepted one. The **cache contract**:
+# The forward of *verify* writes one cache row per token it is fed: the anchor and ℓ drafts. The rows of rejected drafts
+# must go, because the next round continues after the last accepted one. The **cache contract**:
 #
 # > After every round the cache holds exactly the committed tokens but the last.
 #
@@ -68,30 +63,18 @@ from grader import check
 # By hand: the anchor and four drafts make 5 rows. Three drafts are accepted. The rows of x₀, x₁, x₂, x₃ stay, so 1 row goes.
 
 # %% task="7.1"
-def rollback_rows(verified_rows: int, accepted: int) -> int:
+from dspark_mini.contracts import integer, takes
+
+@takes(verified_rows=integer(low=1), accepted=integer(below="verified_rows"))
+def rollback_rows(verified_rows, accepted):
     """Count the rows that the cache has to drop after a round of verification.
 
-    The forward wrote one row for the anchor and one for each verified draft. The rows of the anchor
-    and of the accepted drafts stay; the last emitted token has no row yet, it is the next anchor.
-
     Args:
-        verified_rows: 1 + ℓ, all rows that the forward wrote, the anchor's included.
-        accepted: how many drafts the target accepted, 0 to ℓ.
-
-    Returns:
-        The number of rows to drop from the end of the cache, a plain int.
-
-    Raises:
-        ValueError: no row at all, or a number of accepted drafts outside 0..ℓ.
-
-    Example:
-        verified_rows 5 (the anchor and four drafts), accepted 3  →  1
-
-    Source: the cache contract of speculative decoding: after a round the cache holds exactly the
-        committed tokens but the last.
+        verified_rows: 1 + ℓ, all rows that the forward wrote.
+        accepted: Number of accepted drafts, 0 to ℓ.
+    Returns: The number of rows to drop from the end of the cache.
+    Example: verified_rows 5 (the anchor and four drafts), accepted 3  →  1
     """
-    verified_rows = whole_number("verified_rows", verified_rows, low=1)
-    accepted = whole_number("accepted", accepted, low=0, high=verified_rows - 1)
     ### BEGIN SOLUTION
     return verified_rows - 1 - accepted
     ### END SOLUTION
@@ -108,81 +91,57 @@ viz.cache_rows({
 })
 
 # %% [markdown]
-# The last line is plain decoding: no draft, one row, nothing to drop. The second line drops nothing either. Whoever drops a
-# row there, "because the bonus token is new", starves the cache by one row in each of the best rounds.
+# The last line is plain decoding: no draft, one row, nothing to drop. The second line drops nothing either. An engine that drops
+# a row there, "because the bonus token is new", is one row short after each of its best rounds.
 #
 # ## Task 7.2 · A whole round
 #
 # Now trim, verify and commit in one function, for greedy decoding (always the most likely token). You get the block, its confidences and the target's
-# choices: `target_tokens[k]` is what the target says behind the first k drafts.
+# choices: `target_tokens[k]` is what the target says after the first k drafts.
 #
 # 1. **Trim first**: ℓ is the number of confidences before the first one below the threshold. Unlike in task 2.3 it may be 0.
 # 2. **Verify** 1 + ℓ rows: accept drafts while they are what the target says, then emit the target's own next token.
 # 3. **Report**, in the dict that the docstring names, what was accepted and emitted, the rows that were verified, and the rows to drop.
 #
-# Entries of `target_tokens` beyond ℓ belong to rows that are never computed. Do not look at them: an engine that has them has already
-# paid for them. Check an entry yourself when you use it; the stub does not: `whole_number(f"target_tokens[{k}]", targets[k], low=0)` returns it, or refuses what is
-# no token.
+# Entries of `target_tokens` past ℓ belong to rows that are never computed, and may be −1. An engine that has them has already paid for
+# them.
 #
-# By hand: drafts [5, 7, 2], confidences [.9, .8, .3], threshold .5, so ℓ = 2 and 3 rows. The target says [5, 6, …]: draft 5 is accepted,
+# By hand: drafts [5, 7, 2], confidences [.9, .8, .3], threshold .5, so ℓ = 2 and 3 rows. The target says [5, 6, 1, −1]: draft 5 is accepted,
 # 7 is not, 6 takes its place. Emitted: [5, 6]. One row, that of draft 7, is dropped.
 
 # %% task="7.2"
-def decode_round(
-    draft_tokens: ArrayLike,
-    confidences: ArrayLike,
-    target_tokens: ArrayLike,
-    threshold: float,
-) -> dict[str, Any]:
+from dspark_mini.contracts import chance, chances, integers, takes, tokens
+
+@takes(
+    draft_tokens=tokens("γ"),
+    confidences=chances("γ", empty=True),
+    target_tokens=integers("γ+1", low=-1),
+    threshold=chance(),
+)
+def decode_round(draft_tokens, confidences, target_tokens, threshold):
     """Play one greedy round: trim the block, verify what is left, and say what the cache drops.
 
-    The verify length ℓ is the number of confidences before the first one below the threshold; it may
-    be 0. One forward over the anchor and ℓ drafts then makes 1 + ℓ rows. Drafts are accepted while
-    they are what the target says, and the target's own next token follows.
-
     Args:
-        draft_tokens: (γ,) drafted tokens x_1..x_γ; γ = 0 is legal.
-        confidences: (γ,) chances in [0, 1], one a draft.
-        target_tokens: (γ+1,) the target's choices; entry k follows the first k drafts. Entries
-            beyond ℓ belong to rows that are never computed, and may be anything.
-        threshold: number in [0, 1]; a confidence that equals it passes.
-
-    Returns:
-        A dict: verified_rows, accepted, dropped_rows, plain ints; tokens, a list of plain ints:
-        the accepted drafts and one more.
-
-    Raises:
-        ValueError: lengths that do not fit, a confidence or a threshold outside [0, 1], or a used
-            token that is no token id.
-
-    Example:
-        draft_tokens [5, 7, 2], confidences [.9, .8, .3], target_tokens [5, 6, 1, 4], threshold .5
-        ℓ = 2, so 3 rows; 5 is accepted, 7 is not, the target says 6
+        draft_tokens: (γ,) drafted tokens x_1..x_γ; there may be none.
+        confidences: (γ,) confidences of the drafts; the first one below the threshold ends the block, at length ℓ ≥ 0.
+        target_tokens: (γ+1,) the target's choice after the anchor and the first k drafts; −1 in rows past ℓ, which are
+            never computed.
+        threshold: From 0 to 1; an equal confidence passes.
+    Returns: A dict: verified_rows and dropped_rows, rows of the cache; accepted, drafts; tokens, the accepted drafts and one
+        token of the target's.
+    Example: draft_tokens [5, 7, 2], confidences [.9, .8, .3], target_tokens [5, 6, 1, −1], threshold .5
         →  {'verified_rows': 3, 'accepted': 1, 'tokens': [5, 6], 'dropped_rows': 1}
-
-    Source: DSpark (arXiv 2607.05147): the verified prefix; Leviathan et al. (arXiv 2211.17192).
     """
-    drafts = token_ids("draft_tokens", draft_tokens)  # (γ,)
-    values = unit_numbers("confidences", confidences, may_be_empty=True)  # (γ,)
-    check_same_length("draft_tokens", drafts, "confidences", values)
-    threshold = unit_number("threshold", threshold)
-    targets = entries("target_tokens", target_tokens, len(drafts) + 1)  # checked where they are used
     ### BEGIN SOLUTION
     length = 0
-    while length < len(drafts) and values[length] >= threshold:
+    while length < len(draft_tokens) and confidences[length] >= threshold:
         length += 1
-    tokens: list[int] = []
-    for k in range(length + 1):  # the rows of the forward
-        tokens.append(whole_number(f"target_tokens[{k}]", targets[k], low=0))
-        if k == length or drafts[k] != tokens[k]:
-            break
-    accepted = len(tokens) - 1
-    return {
-        "verified_rows": 1 + length,
-        "accepted": accepted,
-        "tokens": tokens,
-        "dropped_rows": length - accepted,
-    }
+    accepted = 0
+    while accepted < length and draft_tokens[accepted] == target_tokens[accepted]:
+        accepted += 1
+    emitted = [*draft_tokens[:accepted], target_tokens[accepted]]
+    rows = {"verified_rows": 1 + length, "dropped_rows": length - accepted}
+    return {"accepted": accepted, "tokens": emitted, **rows}
     ### END SOLUTION
 
 # %% check="7.2"
@@ -195,10 +154,10 @@ check("7.2", decode_round)
 block, target_says = [5, 7, 2, 4, 6], [5, 7, 2, 1, 6, 3]
 rounds = []
 for confidences in ([0.9] * 5, [0.9, 0.9, 0.9, 0.3, 0.9], [0.9, 0.3, 0.9, 0.9, 0.9]):
-    made = decode_round(block, confidences, target_says, threshold=0.5)
-    print(made)
-    rounds.append({"drafted": block, "verified": made["verified_rows"] - 1, "accepted": made["accepted"],
-                   "emitted": made["tokens"]})
+    result = decode_round(block, confidences, target_says, threshold=0.5)
+    print(result)
+    rounds.append({"drafted": block, "verified": result["verified_rows"] - 1, "accepted": result["accepted"],
+                   "emitted": result["tokens"]})
 viz.round_rows(rounds)
 
 # %% [markdown]
@@ -212,11 +171,11 @@ viz.round_rows(rounds)
 #
 # $$1 + \alpha + \alpha^2 + \dots + \alpha^\gamma$$
 #
-# tokens a round on average, and the best γ has the most tokens per time. The engine knows the time of a round for each γ, and it can
+# tokens per round on average, and the best γ has the most tokens per time. The engine knows the time of a round for each γ, and it can
 # estimate α from the rounds that it has just seen.
 #
 # Take care with that estimate. A round that verified twelve drafts and accepted three says: three yes, **one** no. The
-# eight drafts behind the rejection were never put to the test. A round that accepted all its drafts says yes only.
+# eight drafts after the rejection were never tested. A round that accepted all its drafts says yes only.
 #
 # $$\alpha = \frac{\text{accepted drafts}}{\text{tested drafts}}, \qquad
 # \text{tested in a round} = \min(\text{accepted} + 1, \text{verified})$$
@@ -225,52 +184,32 @@ viz.round_rows(rounds)
 # round times [4, 5, 6] for γ = 0, 1, 2: 1/4 = .25, 1.75/5 = .35, 2.3125/6 = .385. The answer is 2. Of equal ones the smallest counts.
 
 # %% task="7.3"
-def best_block_size(
-    accepted_counts: ArrayLike,
-    verified_counts: ArrayLike,
-    round_times: ArrayLike,
-) -> int:
+from dspark_mini.contracts import integers, numbers, takes
+from dspark_mini.rules import accepted_of_verified, some_draft_was_verified
+
+@takes(
+    accepted_of_verified,
+    some_draft_was_verified,
+    accepted_counts=integers("n"),
+    verified_counts=integers("n"),
+    round_times=numbers("sizes", above=0.0),
+)
+def best_block_size(accepted_counts, verified_counts, round_times):
     """Choose how many tokens to draft next, from what the last rounds accepted.
 
-    One rate α stands for every position: accepted drafts over drafts that were put to the test. A
-    round tests its accepted drafts and, if it rejected one, that one; what lies behind a rejection
-    was never tested. A block of γ tokens then yields 1 + α + α² + … + α^γ tokens a round.
-
     Args:
-        accepted_counts: accepted drafts of each recent round.
-        verified_counts: verified drafts of the same rounds, at least as many as were accepted.
-        round_times: entry γ is the time of a round with γ drafts, in any unit; entry 0 is a step of
-            plain decoding. The largest γ is the last entry's.
-
-    Returns:
-        The γ of the most tokens per time, a plain int; of equal ones the smallest.
-
-    Raises:
-        ValueError: counts that do not fit, rounds in which no draft was tested, or a time that is
-            no finite number above 0.
-
-    Example:
-        accepted_counts [1, 2], verified_counts [2, 2], round_times [4, 5, 6]
-        α = 3 / 4, since three of four tested drafts were accepted
-        1 / 4 = .25, 1.75 / 5 = .35, 2.3125 / 6 = .385  →  2
-
-    Source: Leviathan et al. (arXiv 2211.17192), Section 3: the choice of γ.
+        accepted_counts: (n,) accepted drafts of each recent round.
+        verified_counts: (n,) verified drafts of the same rounds.
+        round_times: (γ_max + 1,) the time of a round with γ drafts, in any unit; entry 0 is a step of plain decoding.
+    Returns: The γ whose 1 + α + … + α^γ tokens per round cost the least time each; of equal ones the smallest.
+    Example: accepted_counts [1, 2], verified_counts [2, 2], round_times [4, 5, 6]
+        α = 3 / 4; 1 / 4 = .25, 1.75 / 5 = .35, 2.3125 / 6 = .385  →  2
     """
-    accepted = whole_numbers("accepted_counts", accepted_counts, low=0)  # (n,)
-    verified = whole_numbers("verified_counts", verified_counts, low=0)  # (n,)
-    check_same_length("accepted_counts", accepted, "verified_counts", verified)
-    for i, most in enumerate(verified):
-        whole_number(f"accepted_counts[{i}]", accepted[i], low=0, high=most)
-    if sum(verified) == 0:
-        raise ValueError("verified_counts holds no draft, so there is nothing to learn from.")
-    times = numbers("round_times", round_times, low=0.0, above=True)  # (γ_max + 1,)
-    if times.size == 0:
-        raise ValueError("round_times is empty: it needs the time of plain decoding at least.")
     ### BEGIN SOLUTION
-    tested = sum(min(kept + 1, most) for kept, most in zip(accepted, verified))
-    alpha = sum(accepted) / tested
-    tokens = np.cumsum(alpha ** np.arange(times.size))  # (γ_max + 1,) tokens a round
-    return int(np.argmax(tokens / times))
+    tested = sum(min(accepted + 1, verified) for accepted, verified in zip(accepted_counts, verified_counts))
+    alpha = sum(accepted_counts) / tested
+    tokens_per_round = np.cumsum(alpha ** np.arange(round_times.size))  # (γ_max + 1,)
+    return int(np.argmax(tokens_per_round / round_times))
     ### END SOLUTION
 
 # %% check="7.3"
@@ -278,7 +217,7 @@ check("7.3", best_block_size)
 
 # %% [markdown]
 # Three histories of forty rounds, with true rates of .9, .7 and .4, and an engine whose round takes 10 ms and 0.8 ms more
-# for each draft. The dotted lines are your answers, from the right to the left for .9, .7 and .4.
+# for each draft. The dotted lines are your answers, from right to left for .9, .7 and .4.
 
 # %% role="picture"
 rng = np.random.default_rng(1)
@@ -292,8 +231,8 @@ for alpha in (0.9, 0.7, 0.4):
 viz.lines({"tokens per second": curves}, x=range(17), x_name="block size γ", marks=marks)
 
 # %% [markdown]
-# Each answer lies at the top of its curve, or beside it: the forty rounds of α = .7 say .68, so γ = 4 is chosen where 5 is a hair
-# better. Accepted over *verified* drafts would have said .29, since all drafts behind a rejection share the blame for it. One rate
+# Each answer lies at the top of its curve, or beside it: the forty rounds of α = .7 say .68, so γ = 4 is chosen where 5 is slightly
+# better. Accepted over *verified* drafts would have said .29, since all drafts after a rejection share the blame for it. One rate
 # for all positions is a model, too. DSpark's drafts come close to it; DFlash's decay along the block (lesson 02), and for them the
 # curve bends down earlier.
 #
@@ -307,60 +246,43 @@ viz.lines({"tokens per second": curves}, x=range(17), x_name="block size γ", ma
 # * **in a pause**: try again once the last `retry_after` rounds were all plain;
 # * at the very beginning: draft.
 #
-# The last round says which it is: one with drafts, or a plain one. `break_even` is the number of tokens a round at which a round with drafts is as fast as plain decoding (lesson 00).
+# The last round says which it is: one with drafts, or a plain one. `break_even` is the number of tokens per round at which a round with drafts is as fast as plain decoding (lesson 00).
 #
 # By hand, with break_even 1.5, patience 2, retry_after 3: drafted [4, 4, 4] and emitted [3, 1, 1] gives up, since (1 + 1) / 2 < 1.5.
 # Two plain rounds later drafted is [4, 4, 4, 0, 0], which stays plain; [4, 4, 4, 0, 0, 0] tries again.
 
 # %% task="7.4"
-def keep_drafting(
-    drafted: ArrayLike,
-    emitted: ArrayLike,
-    break_even: float,
-    patience: int,
-    retry_after: int,
-) -> bool:
+from dspark_mini.contracts import integer, integers, number, takes
+from dspark_mini.rules import emitted_of_drafted
+
+@takes(
+    emitted_of_drafted,
+    drafted=integers("n", empty=True),
+    emitted=integers("n", low=1, empty=True),
+    break_even=number(),
+    patience=integer(low=1),
+    retry_after=integer(low=1),
+)
+def keep_drafting(drafted, emitted, break_even, patience, retry_after):
     """Decide whether the next round drafts, or falls back to one step of plain decoding.
 
-    While drafting: give up when the last `patience` rounds, all of which drafted, emitted fewer than
-    break_even tokens on average; with fewer such rounds in a row, go on. While plain: try again once
-    the last `retry_after` rounds were all plain. At the very beginning, draft.
-
     Args:
-        drafted: drafts of each round so far, 0 for a plain one.
-        emitted: tokens that each of these rounds emitted, at least 1.
-        break_even: tokens a round at which drafting is as fast as plain decoding.
-        patience: how many rounds are looked at, at least 1.
-        retry_after: how many plain rounds a pause lasts, at least 1.
-
-    Returns:
-        Whether to draft, a plain bool.
-
-    Raises:
-        ValueError: lengths that do not fit, a round that emitted nothing or more than its drafts and
-            one, a break_even that is no finite number, or a count below 1.
-
-    Example:
-        drafted [4, 4, 4], emitted [3, 1, 1], break_even 1.5, patience 2, retry_after 8
+        drafted: (n,) drafts of each round so far, 0 for a plain one.
+        emitted: (n,) tokens that each of these rounds emitted.
+        break_even: Tokens per round at which drafting is as fast as plain decoding.
+        patience: Number of rounds to judge by.
+        retry_after: Number of plain rounds in a pause.
+    Returns: Whether to draft.
+    Example: drafted [4, 4, 4], emitted [3, 1, 1], break_even 1.5, patience 2, retry_after 8
         the last two emitted 1 on average  →  False
-
-    Source: DSpark (arXiv 2607.05147): a round that does not pay is decoded plainly.
     """
-    blocks = whole_numbers("drafted", drafted, low=0)  # (n,)
-    yields = whole_numbers("emitted", emitted, low=1)  # (n,)
-    check_same_length("drafted", blocks, "emitted", yields)
-    for i, size in enumerate(blocks):
-        whole_number(f"emitted[{i}]", yields[i], low=1, high=size + 1)
-    break_even = number("break_even", break_even)
-    patience = whole_number("patience", patience, low=1)
-    retry_after = whole_number("retry_after", retry_after, low=1)
     ### BEGIN SOLUTION
-    if blocks and blocks[-1] == 0:
-        pause = blocks[-retry_after:]
+    if drafted and drafted[-1] == 0:
+        pause = drafted[-retry_after:]
         return len(pause) == retry_after and not any(pause)
-    if len(blocks) < patience or 0 in blocks[-patience:]:
-        return True
-    return sum(yields[-patience:]) >= break_even * patience
+    if len(drafted) < patience or 0 in drafted[-patience:]:
+        return True  # too early to judge
+    return sum(emitted[-patience:]) >= break_even * patience
     ### END SOLUTION
 
 # %% check="7.4"
@@ -396,79 +318,61 @@ viz.lines({"tokens so far": {name: np.interp(clock, *line, right=np.nan) for nam
           x=clock, x_name="time, in steps of plain decoding")
 
 # %% [markdown]
-# Always drafting is fast in the easy parts, and in the hard one half as fast as no draft at all. With the fallback the hard stretch
+# Always drafting is fast in the easy parts, and half as fast as plain decoding in the hard one. With the fallback the hard stretch
 # runs at six sevenths of the speed of plain decoding; the flatter pieces are the second tries, four rounds of drafting after each
-# pause of twenty. Behind the hard stretch it takes up to one pause until drafting is back.
+# pause of twenty. After the hard stretch it takes up to one pause until drafting is back.
+#
+# This rule is ours: the DSpark paper shortens blocks, and does not fall back to plain decoding.
 #
 # ## Task 7.5 · Counts that add up
 #
-# A monitor is worth something if every token is counted once. Follow one draft: it is **trimmed** before the forward, **rejected** by
+# A monitor is useful only if every token is counted once. Follow one draft: it is **trimmed** before the forward, **rejected** by
 # it, or **accepted**. Follow one token of the output: it is an accepted draft, or the one that the target adds in every round. The last
 # round may be **cut** by a stop token or the cap. So
 #
 # $$\text{drafted} = \text{trimmed} + \text{rejected} + \text{accepted}, \qquad
 # \text{accepted} + \text{rounds} = \text{emitted} + \text{cut}.$$
 #
-# **τ** is the number of *emitted* tokens a round; before the first round it is nan. The checks at the top of the stub refuse counts that cannot be.
+# **τ** is the number of *emitted* tokens per round; before the first round it is nan. Counts that contradict each other are refused by the contract.
 #
 # By hand: drafted [4, 4], verified [3, 4], accepted [2, 4], emitted [3, 2]. One draft was trimmed, one rejected, six accepted. The
 # rounds made 3 + 5 tokens, but a stop token ended the output after 5: cut 3, and τ = 5/2.
 
 # %% task="7.5"
-def round_totals(
-    drafted: ArrayLike,
-    verified: ArrayLike,
-    accepted: ArrayLike,
-    emitted: ArrayLike,
-) -> dict[str, Any]:
-    """Sum a request's rounds up, so that every drafted and every emitted token is counted once.
+from dspark_mini.contracts import integers, takes
+from dspark_mini.rules import rounds_add_up
 
-    A draft is trimmed before the forward, rejected by it, or accepted: the three sum to drafted. A
-    round emits its accepted drafts and one token more; only the last round of a request may emit
-    less, where the output is cut by a stop token or the cap: accepted + rounds = emitted + cut.
+@takes(
+    rounds_add_up,
+    drafted=integers("n", empty=True),
+    verified=integers("n", empty=True),
+    accepted=integers("n", empty=True),
+    emitted=integers("n", low=1, empty=True),
+)
+def round_totals(drafted, verified, accepted, emitted):
+    """Sum up a request's rounds, so that every drafted and every emitted token is counted once.
 
     Args:
-        drafted: drafted tokens of each round.
-        verified: drafts that the target's forward saw, at most as many as were drafted.
-        accepted: drafts that it accepted, at most as many as were verified.
-        emitted: tokens that the round added to the output.
-
-    Returns:
-        A dict of plain ints: rounds, drafted, trimmed, rejected, accepted, emitted, cut; and tau,
-        the tokens emitted a round, a plain float, nan without rounds.
-
-    Raises:
-        ValueError: lengths that do not fit, or counts that cannot be: the message names the argument
-            and the round.
-
-    Example:
-        drafted [4, 4], verified [3, 4], accepted [2, 4], emitted [3, 2]
-        the last round is cut after 2 of its 5 tokens
+        drafted: (n,) drafted tokens per round.
+        verified: (n,) drafts that the target's forward saw.
+        accepted: (n,) drafts that it accepted.
+        emitted: (n,) tokens that the round added to the output.
+    Returns: A dict: rounds, drafted, trimmed, rejected, accepted, emitted, cut; and tau, tokens emitted per round (nan
+        without rounds).
+    Example: drafted [4, 4], verified [3, 4], accepted [2, 4], emitted [3, 2]: the last round is cut after 2 of its 5 tokens
         →  rounds 2, drafted 8, trimmed 1, rejected 1, accepted 6, emitted 5, cut 3, tau 2.5
-
-    Source: the definition of the accepted length τ, the bonus token included.
     """
-    blocks = whole_numbers("drafted", drafted, low=0)  # (n,)
-    seen = whole_numbers("verified", verified, low=0)  # (n,)
-    kept = whole_numbers("accepted", accepted, low=0)  # (n,)
-    out = whole_numbers("emitted", emitted, low=1)  # (n,)
-    for name, counts in (("verified", seen), ("accepted", kept), ("emitted", out)):
-        check_same_length("drafted", blocks, name, counts)
-    for i in range(len(blocks)):
-        whole_number(f"verified[{i}]", seen[i], low=0, high=blocks[i])
-        whole_number(f"accepted[{i}]", kept[i], low=0, high=seen[i])
-        least = 1 if i == len(blocks) - 1 else kept[i] + 1  # only the last round may be cut
-        whole_number(f"emitted[{i}]", out[i], low=least, high=kept[i] + 1)
     ### BEGIN SOLUTION
+    rounds = len(drafted)
     return {
-        "rounds": len(blocks),
-        "drafted": sum(blocks),
-        "trimmed": sum(blocks) - sum(seen),
-        "rejected": sum(seen) - sum(kept),
-        "accepted": sum(kept),
-        "emitted": sum(out),
-        "cut": sum(kept) + len(blocks) - sum(out),
-        "tau": sum(out) / len(blocks) if blocks else math.nan,
+        "rounds": rounds,
+        "drafted": sum(drafted),
+        "trimmed": sum(drafted) - sum(verified),
+        "rejected": sum(verified) - sum(accepted),
+        "accepted": sum(accepted),
+        "emitted": sum(emitted),
+        "cut": sum(accepted) + rounds - sum(emitted),
+        "tau": sum(emitted) / rounds if rounds else math.nan,
     }
     ### END SOLUTION
 
@@ -514,10 +418,10 @@ def run(steps, markov=True, seed=2, prompt=(3, 1), **settings):
 
 trace = run(steps)
 print("output", trace.output)
-viz.round_rows([vars(this) for this in trace.rounds])
+viz.round_rows([vars(round_) for round_ in trace.rounds])
 
 # %% [markdown]
-# Here, in the last round, the stop token 0 is among the accepted drafts: what stands behind it is cut, and so is the target's own token.
+# Here, in the last round, the stop token 0 is among the accepted drafts: what follows it is cut, and so is the target's own token.
 #
 # **The same text?** Plain decoding is the same loop without drafts. Over many prompts, with DSpark's bias and without it (DFlash), the
 # output must be equal, token for token:
@@ -529,11 +433,11 @@ plain = replace(steps, keep_drafting=lambda trace: False)
 prompts = [(a, b) for a in range(1, 12) for b in range(1, 12)]
 for name, markov in (("DSpark", True), ("DFlash", False)):
     same = sum(run(steps, markov, prompt=p).output == run(plain, prompt=p).output for p in prompts)
-    print(f"{name}: {same} of {len(prompts)} outputs are those of plain decoding")
+    print(f"{name}: {same} of {len(prompts)} outputs equal plain decoding")
 
 # %% [markdown]
 # **At a temperature** there is no one right text, but there is a right *law*, and the toy is small enough to enumerate it. The next cell
-# follows every coin that the engine tosses, both ways, with all drafts, rejections and residuals in between, for an output of
+# follows both outcomes of every random decision of the engine, with all drafts, rejections and residuals in between, for an output of
 # two tokens over a vocabulary of three. The two columns must agree.
 
 # %% role="picture"
@@ -616,7 +520,7 @@ for noise in (0.1, 1.0, 4.0):
     print(f"{sizes[:14]} …")
 
 # %% [markdown]
-# The better the drafter, the longer the blocks. At noise 4 the target refused the whole first block: α is 0, and the best size is 0 until
+# The better the drafter, the longer the blocks. At noise 4 the target rejected the whole first block: α is 0, and the best size is 0 until
 # that round has left the window of ten; `keep_drafting` counts these rounds as plain ones, too. What adapting buys here is a floor: with
 # a useless drafter the engine stays near plain decoding, where blocks of four lose. In the middle four was a good guess, and an α
 # estimated from few rounds can be worse than a good guess.
@@ -647,7 +551,7 @@ def write(prompt, drafter, steps, **settings):
 prompt = lm_prompts(lm.tokenizer, "math", 1)[0]
 trace, _ = write(prompt, "dspark", blocks)
 print(lm.tokenizer.decode([*prompt, *trace.output]))
-viz.round_rows([vars(this) for this in trace.rounds[:6]], lm.tokenizer.words)
+viz.round_rows([vars(round_) for round_ in trace.rounds[:6]], lm.tokenizer.words)
 
 # %% [markdown]
 # Each row is one forward of the target. The same prompts now by plain decoding, by DFlash and by DSpark, greedy, so that the texts can be
@@ -666,19 +570,19 @@ for domain in ("math", "code", "chat"):
         print(f"{domain}  {name:6}  {same}  tau {sum(map(len, texts)) / rounds:4.2f}  {speed / slow:4.2f} times as fast")
 
 # %% [markdown]
-# The drafters pay with time for each round, so the clock gains less than τ: `dspark-mini race` shows where a round's time goes, at any
-# temperature, and lesson 09 what stays of it in torch.
+# Drafting costs time in each round, so the speed-up is less than τ: `dspark-mini race` shows where a round's time goes, at any
+# temperature, and lesson 09 shows what remains of it in torch.
 #
 # ## Looking back
 #
 # * **What you saw.** The text is settled by two functions of lesson 01, one that verifies and one that cuts, as long as the target's cache
-#   holds the right rows. Trim, block size, fallback and counts change only the cost, and go wrong without a trace in the text. So the loop
+#   holds the right rows. Trim, block size, fallback and counts change only the cost, and when they go wrong the text does not show it. So the loop
 #   needs assertions (the cache contract), identities (the counts) and a clock, not only a look at the output.
 # * **What the paper reports.** DSpark's τ at γ = 7, temperature 1 and Qwen3-4B is 16.3 % above DFlash's on average over nine sets; its
 #   conditional acceptance starts high and stays, where DFlash's decays (DSpark, arXiv 2607.05147, Table 1 and Figure 2). The toy's
 #   and the small model's numbers are not comparable with that; the shape is the same, for the same reason.
 # * **What production engines got wrong here.**
-#   *Rows rolled back for the batch instead of for each request*: the others kept rows of refused drafts in the target's cache; acceptance
+#   *Rows rolled back for the batch instead of for each request*: the others kept rows of rejected drafts in the target's cache; acceptance
 #   fell from about 1.5 to 0.47 tokens, and the text ran into loops ([mlx-vlm pull request 1155](https://github.com/Blaizzy/mlx-vlm/pull/1155)).
 #   *τ counted from accepted + 1*: a stop token inside the accepted prefix made it too high
 #   ([vLLM issue 56101](https://github.com/vllm-project/vllm/issues/56101)). Your `cut` is what was missing.

@@ -38,6 +38,7 @@ REGION = re.compile(r"^( *)### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION\n?", re.
 STUB_COMMENT = "# YOUR CODE HERE, in place of what follows"  # the same text stands in grader/nbgrader_config.py
 HIDDEN_TESTS = "### BEGIN HIDDEN TESTS\nfrom grader import points as check\n### END HIDDEN TESTS\n"
 MARKS = ("task", "bug", "given", "check")
+STUB_SECTIONS = ("Args:", "Returns:", "Example:")  # of a docstring; the lesson's text has the rest
 FREE_SHARE = 3  # a bug that nobody has touched earns at most one point in so many
 
 
@@ -205,7 +206,7 @@ def short_docstring(source: str) -> str:
     if not text:
         return source
     sentence, *sections = re.split(r"\n\n+", text)
-    kept = [re.sub(r"^(Returns|Example):\n +", r"\1: ", s) for s in sections if not s.startswith("Source:")]
+    kept = [re.sub(r"^(Returns|Example):\n +", r"\1: ", s) for s in sections if s.startswith(STUB_SECTIONS)]
     lines = [f'"""{sentence}', *(["", *"\n".join(kept).splitlines()] if kept else []), '"""']
     before, after = function.body[0].lineno - 1, function.body[0].end_lineno
     old = source.splitlines()
