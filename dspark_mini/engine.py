@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from dspark_mini.contracts import generator, integer, takes, tokens
-from dspark_mini.contracts import temperature as temperature_of
+from dspark_mini import kinds
+from dspark_mini.contracts import takes
 from dspark_mini.drafts import Logits, Probabilities, one_hot, sample_tree, softmax
-from dspark_mini.kinds import whole
 from dspark_mini.protocol import Drafter, Rows, Target
 from dspark_mini.rounds import rollback_rows
 from dspark_mini.trace import PARTS, Round, Trace
@@ -73,11 +72,11 @@ class Steps:
 
 
 @takes(
-    prompt=tokens("n", empty=False),
-    max_new_tokens=integer(),
-    stop_tokens=tokens("stops"),
-    temperature=temperature_of(),
-    rng=generator(),
+    prompt=kinds.tokens("n", empty=False),
+    max_new_tokens=kinds.integer(),
+    stop_tokens=kinds.tokens("stops"),
+    temperature=kinds.temperature(),
+    rng=kinds.generator(),
 )
 def generate(
     target: Target,
@@ -132,7 +131,7 @@ def generate(
                 drafted, q = _draft_chain(drafter, base, anchor, block_size, temperature, rng, steps)
                 confidences = drafter.confidences(anchor, drafted, base)
             # Trim: only the first ℓ drafts will be verified.
-            length = whole("steps.trim", steps.trim(confidences) if drafted else 0, 0, len(drafted))
+            length = kinds.whole("steps.trim", steps.trim(confidences) if drafted else 0, 0, len(drafted))
             drafts = drafted[:length]
             times.append(_now())
             # Verify: one forward scores the anchor and ℓ drafts.
@@ -178,18 +177,18 @@ def _check_models(target: Target, drafter: Drafter | None, steps: Steps) -> None
 
 
 def _block_size(steps: Steps, trace: Trace, useful: int) -> int:
-    """Ask how many tokens to draft, and draft no more than can be accepted: γ."""
+    """Choose γ: what the steps ask for, but at most the `useful` drafts that the round could still commit."""
     if useful <= 0 or not steps.keep_drafting(trace):
         return 0
-    return min(whole("steps.block_size", steps.block_size(trace), low=0), useful)
+    return min(kinds.whole("steps.block_size", steps.block_size(trace), low=0), useful)
 
 
 def _draft_chain(
     drafter: Drafter, base: Logits, anchor: int, block_size: int, temperature: float, rng: Any, steps: Steps
 ) -> tuple[list[int], Probabilities]:
-    """Draft a chain by the steps' own function, or by the drafter's; return the rows of the draws as well. (γ, V)
+    """Draft a chain with the given draft step, or else with the drafter; return γ tokens and their rows q (γ, V).
 
-    A draft chosen without chance is a draw from one-hot rows, so verification at a temperature stays lossless.
+    A deterministic draft is a draw from one-hot rows, so verification at a temperature stays lossless.
     """
     chosen = steps.draft_parallel or steps.draft_markov
     if steps.draft_sampling and (temperature or not chosen):
@@ -244,7 +243,7 @@ def fitting_widths(widths: Sequence[int], nodes: int) -> list[int]:
     """Cut the shape of a sampled tree to a number of nodes: (3, 2, 1) and 9 nodes give [3, 2]."""
     fitting, level = list[int](), 1  # level: the nodes of one depth, first the root
     for depth, width in enumerate(widths):
-        width = min(whole(f"widths[{depth}]", width, low=1), nodes // level)
+        width = min(kinds.whole(f"widths[{depth}]", width, low=1), nodes // level)
         if width == 0:
             break
         fitting.append(width)

@@ -1,8 +1,8 @@
-"""The exact law of a random function: every coin that it tosses is followed both ways.
+"""The exact law of a random function: every random decision is followed both ways.
 
-A function that takes a numpy.random.Generator is called again and again with a stand-in, which hands out
-numbers that are not known yet. Only when such a number is compared is it decided, one way now and the other way
-in a later call; each outcome gets the product of the probabilities on its way. Nothing is sampled.
+The function is called again and again with a stand-in for numpy.random.Generator, whose numbers stay undecided until
+they are compared. Each comparison is decided one way now and the other way in a later call; an outcome gets the product
+of the probabilities along its branch. Nothing is sampled.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ MOST_CALLS, DRAWS = 20_000, 4_000
 
 
 def law(run: Callable[[Any], Hashable]) -> dict[Any, float]:
-    """Return the probability of every outcome of a function of a random generator.
+    """Return the probability of every outcome of a random function.
 
-    The law is exact where the function asks its generator for ``random()``, ``uniform()``, ``integers()`` or
-    ``choice()``, one number a time, and only compares, shifts and scales the numbers. For any other use it is
-    the shares of 4,000 seeded draws.
+    The law is exact if the function asks its generator for ``random()``, ``uniform()``, ``integers()`` or ``choice()``,
+    one number at a time, and only compares, shifts and scales the numbers. Otherwise it is the frequencies in 4,000
+    seeded draws.
 
     Args:
-        run: called with a generator; its result must be hashable: a number, a string, or a tuple of such.
+        run: Called with a generator; its result must be hashable: a number, a string, or a tuple of these.
 
     Returns:
-        outcome → probability, outcomes of probability 0 left out.
+        Outcome → probability, without outcomes of probability 0.
     """
     try:
         return exact_law(run)
-    except Exception:  # a use that cannot be followed; an error of the function's own comes again below
+    except Exception:  # a use that cannot be followed; an error in the function itself is raised again below
         rng, counts = np.random.default_rng(0), defaultdict[Any, float](float)
         for _ in range(DRAWS):
             counts[run(rng)] += 1.0 / DRAWS
@@ -40,13 +40,13 @@ def law(run: Callable[[Any], Hashable]) -> dict[Any, float]:
 
 
 def exact_law(run: Callable[[Any], Hashable]) -> dict[Any, float]:
-    """Return the law of a function as law does, or raise a TypeError where its chances cannot be followed."""
+    """Return the exact law of a random function, or raise a TypeError if it has too many branches."""
     total, script = defaultdict[Any, float](float), list[int]()
     for _ in range(MOST_CALLS):
         coins = _Coins(script)
         outcome = run(coins)
         total[outcome] += math.prod(options[chosen] for options, chosen in zip(coins.seen, coins.script))
-        # The last coin with a way not yet taken is turned; what comes behind it is open again.
+        # Advance the last decision that has an option left; all decisions after it are open again.
         script = coins.script
         while script and not any(coins.seen[len(script) - 1][script[-1] + 1 :]):
             script = script[:-1]
@@ -54,7 +54,7 @@ def exact_law(run: Callable[[Any], Hashable]) -> dict[Any, float]:
             return dict(total)
         last = len(script) - 1
         script = [*script[:-1], _first_possible(coins.seen[last], script[-1] + 1)]
-    raise TypeError(f"The function has more than {MOST_CALLS} ways to run.")
+    raise TypeError(f"The function has more than {MOST_CALLS} branches.")
 
 
 def _first_possible(options: Sequence[float], start: int = 0) -> int:
@@ -62,43 +62,43 @@ def _first_possible(options: Sequence[float], start: int = 0) -> int:
 
 
 class _Coins:
-    """Stands in for a generator: decides as the script says, then takes the first way that is possible."""
+    """A stand-in for a generator: it decides as the script says, and after that takes the first possible option."""
 
     def __init__(self, script: list[int]) -> None:
         self.script = list(script)
-        self.seen: list[tuple[float, ...]] = []  # the probabilities of the ways at each decision
+        self.seen: list[tuple[float, ...]] = []  # the probabilities of the options of each decision
 
     def decide(self, options: Sequence[float]) -> int:
-        """Take one of several ways, whose probabilities sum to 1."""
+        """Choose one of several options, whose probabilities sum to 1."""
         self.seen.append(tuple(options))
         if len(self.seen) > len(self.script):
             self.script.append(_first_possible(options))
         return self.script[len(self.seen) - 1]
 
     def random(self) -> _Number:
-        """Hand out a number between 0 and 1 that is not known yet."""
+        """Return an undecided number between 0 and 1."""
         return _Number(self, [0.0, 1.0], 1.0, 0.0)
 
     def uniform(self, low: float = 0.0, high: float = 1.0) -> _Number:
-        """Hand out a number between two bounds that is not known yet."""
+        """Return an undecided number between two bounds."""
         return _Number(self, [0.0, 1.0], float(high) - float(low), float(low))
 
     def integers(self, low: int, high: int | None = None) -> int:
-        """Decide which of some whole numbers it is; all are equally likely."""
+        """Choose a whole number uniformly."""
         first, end = (0, low) if high is None else (low, high)
         return int(first) + self.decide([1.0 / (end - first)] * int(end - first))
 
     def choice(self, a: Any, *, p: Any = None) -> Any:
-        """Decide which entry it is, with the probabilities given."""
+        """Choose an entry with the given probabilities."""
         values = np.arange(a) if np.ndim(a) == 0 else np.asarray(a)
         weights = np.full(len(values), 1.0 / len(values)) if p is None else np.asarray(p, dtype=float)
         return values[self.decide((weights / weights.sum()).tolist())]
 
 
 class _Number:
-    """A number scale · u + shift, of which is known only in which interval u lies."""
+    """An undecided number scale · u + shift: only an interval that holds u is known."""
 
-    __array_ufunc__ = None  # NumPy's scalars leave their operations with such a number to it
+    __array_ufunc__ = None  # NumPy scalars leave arithmetic with it to this class
 
     def __init__(self, coins: _Coins, interval: list[float], scale: float, shift: float) -> None:
         self.coins, self.interval, self.scale, self.shift = coins, interval, scale, shift
@@ -125,7 +125,7 @@ class _Number:
     __radd__, __rmul__ = __add__, __mul__
 
     def _below(self, bound: Any) -> bool:
-        """Decide whether the number lies below a bound; that it equals it has probability 0."""
+        """Decide whether the number is below a bound; equality has probability 0."""
         if self.scale == 0.0:
             return bool(self.shift < bound)
         low, high = self.interval

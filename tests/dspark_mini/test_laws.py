@@ -1,4 +1,4 @@
-"""Exact laws of random functions: every coin is followed both ways, and what cannot be followed is sampled."""
+"""Exact laws of random functions: every decision is followed both ways; what cannot be followed is sampled."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMPARISONS = [
 
 @settings(max_examples=40, deadline=None)
 @given(st.floats(0, 1), st.sampled_from(COMPARISONS))
-def test_a_comparison_is_true_with_its_probability_however_it_is_written(p: float, text: str) -> None:
+def test_a_comparison_holds_with_its_probability_in_every_notation(p: float, text: str) -> None:
     for bound in (p, np.float64(p)):
         found = exact_law(lambda rng: bool(eval(text, {"u": rng.random(), "p": bound})))  # noqa: B023
         assert found.get(True, 0.0) == pytest.approx(p, abs=1e-9)
@@ -50,7 +50,7 @@ def test_choices_follow_their_weights_and_integers_are_uniform() -> None:
     assert exact_law(lambda rng: rng.uniform(2, 4) < 2.5) == pytest.approx({True: 0.25, False: 0.75})
 
 
-def test_decisions_multiply_along_every_way() -> None:
+def test_decisions_multiply_along_every_branch() -> None:
     def run(rng: Any) -> str:
         if rng.random() < 0.25:
             return "early"
@@ -69,9 +69,9 @@ def test_what_cannot_be_followed_is_sampled() -> None:
     assert law(lambda rng: rng.random() < 0.25) == pytest.approx({True: 0.25, False: 0.75})
 
 
-def test_too_many_ways_are_not_followed_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_branches_are_not_followed_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dspark_mini.laws.MOST_CALLS", 100)
-    with pytest.raises(TypeError, match="ways to run"):
+    with pytest.raises(TypeError, match="more than 100 branches"):
         exact_law(lambda rng: tuple(rng.random() < 0.5 for _ in range(20)))
 
 
