@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dspark_mini.drafts import Logits, Probabilities, best_probabilities, sample_chain, sample_markov_chain
+from dspark_mini.drafts import Logits, Probabilities, best_probabilities, sample_chain, sample_markov_chain, spread
 from dspark_mini.heads import LowRankHead
 from dspark_mini.layers import Floats
+from dspark_mini.shapes import DrafterShape
 from dspark_mini.weights import Weights
 
 
@@ -19,27 +20,37 @@ class DraftHead:
 
     Args:
         weights: Arrays by their names in the weight file; without a head none are needed.
-        kind: none, markov or rnn.
-        w2: (r, V) over the target's vocabulary; None without a head.
+        shape: Shape of the drafter.
+        vocabulary: V of the target.
 
     Attributes:
         bias: Maps a token to the bias of the row after it; None for the RNN head, which depends on all tokens so far.
+        factors: The bias as two matrices W1 (V, r) and W2 (r, V); zeros without a head.
+
+    Raises:
+        ValueError: The head's weights do not fit the target.
 
     Source: DSpark (arXiv 2607.05147): the Markov, RNN and confidence heads.
     """
 
-    def __init__(self, weights: Weights, kind: str, w2: Floats | None) -> None:
+    def __init__(self, weights: Weights, shape: DrafterShape, vocabulary: int) -> None:
         self.bias: Any = {}
         self.joint: Floats | None = None
-        if w2 is None:
-            self.w1 = None
+        self.w1: Floats | None = None
+        self.factors = np.zeros((vocabulary, 1), np.float32), np.zeros((1, vocabulary), np.float32)
+        if shape.head == "none":
             return
-        self.w1, self.w2 = weights["head.previous.weight"], w2  # (V, r), (r, V)
+        self.w1 = weights["head.previous.weight"]  # (V, r)
+        if self.w1.shape != (vocabulary, shape.rank):
+            raise ValueError(f"W1 has shape {self.w1.shape}; this target needs {(vocabulary, shape.rank)}.")
+        w2 = spread(weights["head.next.weight"].T, shape.draft_vocabulary, vocabulary, missing=0.0)
+        self.w2 = w2.astype(np.float32)  # (r, V)
+        self.factors = self.w1, self.w2
         self.weight, self.offset = weights["head.confidence.weight"][0], float(weights["head.confidence.bias"][0])
-        if kind == "rnn":
+        if shape.head == "rnn":
             self.bias, self.joint = None, np.ascontiguousarray(weights["head.joint.weight"].T)  # (2r + d, 3r)
         else:
-            self.bias = LowRankHead(self.w1, w2)
+            self.bias = LowRankHead(self.w1, self.w2)
 
     def chain(
         self, base: Logits, hidden: Floats, anchor: int, temperature: float, rng: np.random.Generator | None
@@ -70,12 +81,6 @@ class DraftHead:
 
         return sample_chain(anchor, len(base), next_logits, temperature, rng)
 
-    def factors(self, vocabulary: int) -> tuple[Floats, Floats]:
-        """Return the Markov head's matrices W1 (V, r) and W2 (r, V); zeros without a head."""
-        if self.w1 is None:
-            return np.zeros((vocabulary, 1), np.float32), np.zeros((1, vocabulary), np.float32)
-        return self.w1, self.w2
-
     def confidences(self, hidden: Floats, anchor: int, tokens: Sequence[int], base: Logits) -> list[float]:
         """Return the probability that each draft is accepted if all before it are, (γ,).
 
@@ -94,3 +99,52 @@ class DraftHead:
         inputs: Floats = np.concatenate((hidden[: len(tokens)], previous), axis=1)  # (γ, d + r)
         logits: NDArray[np.float64] = (inputs @ self.weight).astype(np.float64) + self.offset
         return logits
+
+
+class BlockChain:
+    """The chain of a block drafter, in NumPy for every backend."""
+
+    draft_head: DraftHead
+    hidden: Floats  # (γ, d) h_1..h_γ of the last block
+
+    def chain(
+        self, base: Logits, anchor: int, block_size: int, temperature: float, rng: np.random.Generator | None
+    ) -> tuple[list[int], Probabilities]:
+        """Draft a block token by token: γ tokens, and the rows q (γ, V) that they were drawn from."""
+        return self.draft_head.chain(base, self.hidden, anchor, temperature, rng)
+
+    def confidences(self, anchor: int, tokens: Sequence[int], base: Logits) -> list[float]:
+        """Return the probability that each draft is accepted if all before it are, (γ,)."""
+        return self.draft_head.confidences(self.hidden, anchor, tokens, base)
+
+
+class SelfFedChain:
+    """The chain of an autoregressive drafter, one forward per token; best probabilities stand in for confidences."""
+
+    bias = factors = None
+    cache: Any
+    last: Any  # the hidden state of the last forward
+    best: list[float]  # the best probability of each row of the last block
+
+    def forward(self, token: int, before: Any) -> Logits:
+        """Run one token, given the hidden state before it, and add its row to the cache. (1, V)"""
+        raise NotImplementedError
+
+    def chain(
+        self, base: Logits, anchor: int, block_size: int, temperature: float, rng: np.random.Generator | None
+    ) -> tuple[list[int], Probabilities]:
+        """Draft a block token by token: γ tokens, and the rows q (γ, V) that they were drawn from."""
+
+        def next_logits(k: int, previous: int) -> Logits:
+            row: Logits = base[0] if k == 0 else self.forward(previous, self.last)[0]
+            return row
+
+        self.cache.take(1)  # the anchor's row, which block_logits has written
+        tokens, q = sample_chain(anchor, block_size, next_logits, temperature, rng)
+        self.cache.drop(block_size)
+        self.best = q.max(axis=1).tolist()
+        return tokens, q
+
+    def confidences(self, anchor: int, tokens: Sequence[int], base: Logits) -> list[float]:
+        """Return the best probability of each row of the last block, (γ,)."""
+        return self.best

@@ -26,7 +26,8 @@ def softmax(logits: Logits) -> Probabilities:
 
 def best_probabilities(logits: Logits) -> list[float]:
     """Return the probability of the most likely token of each row. (γ,)"""
-    best: list[float] = softmax(logits).max(axis=-1).tolist()
+    rest = np.exp(logits - logits.max(axis=-1, keepdims=True)).sum(axis=-1)  # (γ,) all weights, where the best has 1
+    best: list[float] = (1.0 / rest).tolist()
     return best
 
 

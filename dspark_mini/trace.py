@@ -54,4 +54,5 @@ class Trace:
     @property
     def totals(self) -> dict[str, Any]:
         """The sums of round_totals."""
-        return round_totals(**self.counts)
+        totals: dict[str, Any] = round_totals(**self.counts)
+        return totals

@@ -17,8 +17,8 @@ from torch import Tensor
 from dspark_mini.appendix.drafters import AutoregressiveDrafter, BlockDrafter, Drafter
 from dspark_mini.appendix.model import KVCache, Target
 from dspark_mini.appendix.training import load_drafter, load_target
-from dspark_mini.draft_heads import DraftHead
-from dspark_mini.drafts import Logits, Probabilities, sample_chain, spread
+from dspark_mini.draft_heads import BlockChain, DraftHead, SelfFedChain
+from dspark_mini.drafts import Logits, spread
 from dspark_mini.inputs import token_in, tokens_in, whole_number
 from dspark_mini.layers import SLOTS
 from dspark_mini.lm import DRAFTERS, SmallLM
@@ -137,7 +137,7 @@ class _TorchDrafter:
         raise NotImplementedError
 
 
-class TorchBlockDrafter(_TorchDrafter):
+class TorchBlockDrafter(BlockChain, _TorchDrafter):
     """DFlash or DSpark with the engine's interface."""
 
     model: BlockDrafter
@@ -145,13 +145,8 @@ class TorchBlockDrafter(_TorchDrafter):
     def __init__(self, model: BlockDrafter, target: TorchTarget) -> None:
         super().__init__(model, target)
         weights = {name: tensor.cpu().numpy() for name, tensor in model.state_dict().items()}
-        w2 = None
-        if model.head is not None:
-            drafted, vocabulary = model.shape.draft_vocabulary, target.shape.vocabulary
-            w2 = spread(weights["head.next.weight"].T, drafted, vocabulary, missing=0.0).astype(np.float32)  # (r, V)
-        self.head = DraftHead(weights, model.shape.head, w2)
-        self.bias, self.factors = self.head.bias, self.head.factors(target.shape.vocabulary)
-        self.hidden = np.zeros((0, target.shape.width), np.float32)
+        self.draft_head = DraftHead(weights, model.shape, target.shape.vocabulary)
+        self.bias, self.factors = self.draft_head.bias, self.draft_head.factors
 
     @torch.inference_mode()
     def write_context(self, slots: Tensor, tokens: list[int]) -> None:
@@ -172,23 +167,11 @@ class TorchBlockDrafter(_TorchDrafter):
         self.hidden = hidden.float().cpu().numpy()
         return self.logits(hidden)
 
-    def chain(
-        self, base: Logits, anchor: int, block_size: int, temperature: float, rng: np.random.Generator | None
-    ) -> tuple[list[int], Probabilities]:
-        """Draft a block token by token: γ tokens, and the rows q (γ, V) that they were drawn from."""
-        return self.head.chain(base, self.hidden, anchor, temperature, rng)
 
-    def confidences(self, anchor: int, tokens: Sequence[int], base: Logits) -> list[float]:
-        """Return the chance of each draft to survive, given that those before it do. (γ,)"""
-        return self.head.confidences(self.hidden, anchor, tokens, base)
-
-
-class TorchAutoregressiveDrafter(_TorchDrafter):
+class TorchAutoregressiveDrafter(SelfFedChain, _TorchDrafter):
     """The autoregressive drafter with the engine's interface."""
 
     model: AutoregressiveDrafter
-    bias = factors = None
-    best: list[float]  # the best probability of each row of the last block
 
     @torch.inference_mode()
     def write_context(self, slots: Tensor, tokens: list[int]) -> None:
@@ -206,30 +189,12 @@ class TorchAutoregressiveDrafter(_TorchDrafter):
         """Compute the first row, the only one that needs no drafted token. (1, V)"""
         whole_number("block_size", block_size, low=1)
         place = torch.tensor([self.cache.rows], device=self.target.device)
-        logits = self._forward(token_in("anchor", anchor, self.target.shape.vocabulary), self._before(place))
+        logits = self.forward(token_in("anchor", anchor, self.target.shape.vocabulary), self._before(place))
         self.cache.drop(1)
         return logits
 
     @torch.inference_mode()
-    def chain(
-        self, base: Logits, anchor: int, block_size: int, temperature: float, rng: np.random.Generator | None
-    ) -> tuple[list[int], Probabilities]:
-        """Draft a block, one forward per token: γ tokens, and the rows q (γ, V) that they were drawn from."""
-        self.cache.take(1)  # the anchor's row
-
-        def next_logits(k: int, previous: int) -> Logits:
-            return base[0] if k == 0 else self._forward(previous, self.last)[0]
-
-        tokens, q = sample_chain(anchor, block_size, next_logits, temperature, rng)
-        self.cache.drop(block_size)
-        self.best = q.max(axis=1).tolist()
-        return tokens, q
-
-    def confidences(self, anchor: int, tokens: Sequence[int], base: Logits) -> list[float]:
-        """Return the best probability of each row of the last block, for lack of a confidence head. (γ,)"""
-        return self.best
-
-    def _forward(self, token: int, before: Tensor) -> Logits:
+    def forward(self, token: int, before: Tensor) -> Logits:
         """Run one token, given the state before it, and add its row to the cache. (1, V)"""
         slots, layer = self.cache.take(1), self.model.layers[0]
         x = self.model.inputs(

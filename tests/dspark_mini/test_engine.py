@@ -97,17 +97,13 @@ def test_near_the_cap_and_the_end_of_the_cache_the_text_is_still_that_of_plain_d
         for record in (trace, drawn):
             left = cap
             for round_ in record.rounds:
-                assert round_.depth <= left - 1 and round_.verified <= how["slots"] - 2 - cap + left
+                free = how["slots"] - 1 - (cap - left)
+                assert round_.depth <= left - 1 and round_.verified <= free - 1
+                assert way == "tree" or round_.verified == min(7, left - 1, free - 1)  # no less than is of use
                 left -= len(round_.emitted)
     for steps in (WAYS[way], None):  # a text that does not fit is refused, with drafts and without
         with pytest.raises(ValueError, match=f"The text has {3 + cap} tokens, but the cache has {2 + cap} slots"):
             run(3, steps, max_new_tokens=cap + 2, stop_tokens=[], slots=2 + cap)
-
-
-def test_a_round_drafts_as_much_as_can_be_accepted() -> None:
-    trace = run(3, chains(7), noise=0.0, max_new_tokens=9, stop_tokens=[])
-    left = 9 - np.cumsum([0, *(len(round_.emitted) for round_ in trace.rounds)])[:-1]
-    assert trace.counts["drafted"] == [min(7, most - 1) for most in left]
 
 
 @given(SEEDS, st.integers(0, 6), st.sampled_from([0.0, 0.7, 1.0]), st.sampled_from([*DRAFTERS]))
@@ -187,21 +183,6 @@ def test_a_drafter_that_knows_the_target_loses_no_draft(drafter: str, temperatur
     rng, steps = np.random.default_rng(0), chains(5 if temperature == 0.0 or memory else 1)
     trace = generate(target, DRAFTERS[drafter](target.table, 0.0, 0), [1, 2], 24, (), temperature, rng, steps)
     assert trace.totals["rejected"] == 0
-
-
-def test_dspark_accepts_more_than_dflash_and_does_not_decay() -> None:
-    def rates(drafter: str) -> list[float]:
-        counts = []
-        for seed in range(12):
-            target = ToyTarget.random(12, seed, sharpness=2.0)
-            model, rng = DRAFTERS[drafter](target.table, 0.3, seed + 100), np.random.default_rng(seed)
-            counts += generate(target, model, [1, 2], 80, (), 1.0, rng, chains(5)).counts["accepted"]
-        reached = [sum(kept >= k for kept in counts) for k in range(4)]
-        return [after / before for before, after in zip(reached, reached[1:])]
-
-    dspark, dflash = rates("dspark"), rates("dflash")
-    assert dflash[0] - dflash[2] > 0.2 > dspark[0] - dspark[2]
-    assert dspark[2] > dflash[2] + 0.15
 
 
 # What is refused, and what is read with care

@@ -70,6 +70,12 @@ def test_acceptance_by_position_ignores_what_follows_the_end_of_a_text() -> None
     assert first == 0.0 and all(math.isnan(rate) for rate in unreached)
 
 
+def test_a_shorter_block_decides_no_position_after_its_last_draft() -> None:
+    accepted = Round(drafted=[1], verified=1, accepted=1, emitted=[1, 1])
+    rejected = Round(drafted=[1, 2], verified=2, accepted=1, emitted=[1, 1])
+    assert acceptance_by_position([accepted, rejected, three_drafts(3, 4)], 3) == [1.0, 0.5, 1.0]
+
+
 def test_plain_decoding_always_runs_first() -> None:
     assert RaceOptions(("dspark-tree", "dspark", "dflash")).order == ("plain", "dflash", "dspark", "dspark-tree")
     assert RaceOptions(("plain",)).order == ("plain",)
