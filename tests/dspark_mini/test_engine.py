@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -229,18 +230,11 @@ def test_stop_tokens_may_be_an_iterator_and_a_tiny_temperature_is_greedy() -> No
 # The parts: draws, chains, the cache
 
 
-class Fixed:
-    """Returns one number, as a generator would."""
-
-    def __init__(self, number: float) -> None:
-        self.random = lambda: number
-
-
 @pytest.mark.parametrize("weights", [[0.0, 0.5, 0.0, 0.5, 0.0], [0.1] * 10 + [0.0], [0.0, 1e-300, 0.0], [0.0, 3.0]])
 def test_a_token_without_weight_is_never_drawn(weights: list[float]) -> None:
     """Not even by the numbers at the very ends, where rounding decides."""
     for number in (0.0, 0.5, np.nextafter(0.5, 0.0), np.nextafter(1.0, 0.0), 1.0):
-        assert weights[draw(np.array(weights), Fixed(float(number)))] > 0.0
+        assert weights[draw(np.array(weights), SimpleNamespace(random=lambda u=float(number): u))] > 0.0
 
 
 def test_draws_follow_their_weights_and_distinct_ones_are_without_replacement() -> None:
