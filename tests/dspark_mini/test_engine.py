@@ -107,6 +107,15 @@ def test_near_the_cap_and_the_end_of_the_cache_the_text_is_still_that_of_plain_d
             run(3, steps, max_new_tokens=cap + 2, stop_tokens=[], slots=2 + cap)
 
 
+@given(SEEDS, st.sampled_from([*WAYS]), st.integers(0, 8))
+@FAST
+def test_a_text_that_stops_before_its_cap_needs_no_more_slots_than_plain_decoding(
+    seed: int, way: str, spare: int
+) -> None:
+    plain = run(seed, None).output
+    assert run(seed, WAYS[way], slots=1 + len(plain) + spare).output == plain
+
+
 @given(SEEDS, st.integers(0, 6), st.sampled_from([0.0, 0.7, 1.0]), st.sampled_from([*DRAFTERS]))
 @FAST
 def test_the_counts_of_a_trace_add_up_and_a_seed_decides_them(
