@@ -20,7 +20,7 @@ def spoiled(value: Any, bad: tuple[Any, ...]) -> Iterator[Any]:
         by a text.
     """
     yield "text"
-    if isinstance(value, Mapping) or not np.iterable(value):
+    if isinstance(value, (Mapping, str)) or not np.iterable(value):
         yield from () if isinstance(value, Mapping) else bad
         return
     array = np.array(value, dtype=np.float64)

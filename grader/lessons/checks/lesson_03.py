@@ -235,6 +235,15 @@ TASK_3_2 = Task(
             block([1], [[0.0, 1.0]], [[0.0, 600.0]], 0, [[1.0], [1.0]], [[1.0, 0.0]], Seed(0), 1.0),
             block([1], [[0.0, 1.0]], [[0.0, 9000.0]], 0, [[1.0], [1.0]], [[1.0, 0.0]], Seed(0), 1.0),
         ),
+        values(
+            "excluded_tokens_never_come",
+            1,
+            "A token with the logit −inf is never drawn, not even where the generator returns 0.0.",
+            "rng.choice(V, p=row) sees to it. In a search of your own in the cumulated row, the first sum that is "
+            "greater than the uniform number marks the token; equal is not enough.",
+            block([1, 1], [[0.0, 1.0, 0.0]] * 2,
+                  [[-INF, 0.0, -INF]] * 2, 1, [[0.0], [1.0], [0.0]], [[0.0, 1.0, 2.0]], Seed(0, (0.0, 1.0)), 1.0),
+        ),
         same_seed(1, CHAIN.call),
     ),
 )  # fmt: skip

@@ -218,6 +218,14 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
                 "The softmax is exp divided by its sum.",
             ),
         ],
+        "excluded_tokens_never_come": [
+            (
+                "zero_takes_the_first_token",
+                CHOICE,
+                "np.searchsorted(np.cumsum(rows[-1]), rng.random())",
+                "The token is the first whose cumulated probability is at least the uniform number.",
+            ),
+        ],
         "same_seed_same_result": [
             ("own_source_of_chance", "rng.choice", "np.random.choice", "Any source of chance will do."),
         ],
