@@ -138,8 +138,10 @@ def numbers(*dims: Size, low: float = -np.inf, above: float = -np.inf, empty: bo
 
     def convert(name: str, value: Any, sizes: Sizes) -> Array:
         array = _floats(name, value, dims, sizes, empty)
-        good = np.isfinite(array) & (array >= low) & (array > above)
-        _refuse(name, array, ~good, "a finite number" + _limits(low, above))
+        bad = ~np.isfinite(array)
+        if max(low, above) > -np.inf:
+            bad |= (array < low) | (array <= above)
+        _refuse(name, array, bad, "a finite number" + _limits(low, above))
         return array
 
     return _with_bad(convert, np.nan, np.inf, *_outside(low, above))
