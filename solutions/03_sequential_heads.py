@@ -18,7 +18,7 @@
 # | | |
 # |---|---|
 # | **You build** | the low-rank bias, the sampled chain with its rows, one step of the RNN head, the two input layouts |
-# | **Difficulty** | ●●○○ — four tasks of one to eleven lines |
+# | **Difficulty** | ●●○○ — four tasks of one to ten lines |
 # | **Time** | about 40 minutes |
 # | **You need** | NumPy products and softmax; lesson 02 helps, but need not be solved |
 #
@@ -29,32 +29,28 @@
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from dspark_mini.inputs import (
-    checked_logits, drafter_mode, lookup_table, number, table_row, token_in, weight_matrix, weight_vector,
-    whole_number,
-)
 from grader import check
 
 # %% [markdown]
 # ## A block as a chain
 #
 # One forward of the drafter gives base logits U₁ … Uᵧ for the whole block. Drawn independently they mix **modes**, answers that
-# are good as a whole: “of course” and “no problem” become “of problem”. DSpark keeps the one forward and turns the block into a **chain**:
+# only make sense as a whole: “of course” and “no problem” become “of problem”. DSpark keeps the single forward and turns the block
+# into a **chain**:
 #
 # $$P(x_1,\dots,x_\gamma \mid x_0) = \prod_{k=1}^{\gamma} p_k(x_k \mid x_0, x_{<k}), \qquad
 # p_k = \operatorname{softmax}(U_k + B_k).$$
 #
-# All that runs token by token is the bias Bₖ. So it has to be cheap. Three heads make it, and they differ in what they see:
+# Only the bias Bₖ is computed token by token, so it has to be cheap. Three heads compute it, and they differ in what they see:
 #
-# | head | Bₖ is made of | sees |
+# | head | Bₖ is computed from | sees |
 # |---|---|---|
 # | Markov | one row of a table | xₖ₋₁ |
 # | gated | the same row, each of its r numbers weighed by a gate | xₖ₋₁ and hₖ |
-# | RNN | a small state that is carried from step to step | x₀ … xₖ₋₁ and h₁ … hₖ |
+# | RNN | a small state, carried from step to step | x₀ … xₖ₋₁ and h₁ … hₖ |
 #
-# hₖ is the drafter's hidden state at position k, the one that the base logits come from.
+# hₖ is the drafter's hidden state at position k, the one that the base logits are computed from.
 
 # %% [markdown]
 # ## What a table of transitions costs
@@ -73,44 +69,32 @@ print(f"{V / (2 * r):.0f} times fewer; one bias costs a lookup of {r} numbers an
 # %% [markdown]
 # ## Task 3.1 · One row of a table that does not exist
 #
-# The table is W₁W₂, but nobody ever makes it. The bias behind a token is one row of it:
+# The table is W₁W₂, but nobody ever computes it. The bias after a token is one row of it:
 #
 # $$B(x_{k-1}, \cdot) = W_1[x_{k-1}]\; W_2.$$
 #
-# By hand: W₁ = [[1, 0], [0, 2], [1, 1]] has a row for each of three tokens, W₂ = [[1, 2, 3], [0, 1, 0]]. Behind token 1 stands the row
-# [0, 2], so the bias is 0·[1, 2, 3] + 2·[0, 1, 0] = [0, 2, 0].
+# By hand: W₁ = [[1, 0], [0, 2], [1, 1]] has a row for each of three tokens, W₂ = [[1, 2, 3], [0, 1, 0]]. The row of token 1 is
+# [0, 2], so the bias after it is 0·[1, 2, 3] + 2·[0, 1, 0] = [0, 2, 0].
 #
-# The given lines check the shapes and turn `w1` and `w2` into arrays. `table_row("w1", w1, token)` returns row `token` and refuses
-# it if a number in it is not finite. Rows that are not used are never looked at.
+# The given line `@takes(…)` says what the arguments are, with sizes that belong together under one letter. It converts and validates
+# them, so your lines get float64 arrays and a token below V.
 
 # %% task="3.1"
-def low_rank_bias(w1: ArrayLike, w2: ArrayLike, token: int) -> NDArray[np.float64]:
+from dspark_mini.contracts import numbers, takes, token
+
+@takes(w1=numbers("V", "r"), w2=numbers("r", "V"), token=token(below="V"))
+def low_rank_bias(w1, w2, token):
     """Look up the transition bias of one token in a table that is kept as two thin matrices.
 
-    Row `token` of the table W1 W2 is row `token` of W1, times W2. No other row of W1 is looked at.
-
     Args:
-        w1: (V, r) one row a token, r numbers each.
-        w2: (r, V) what each of the r numbers adds to the logits of the V tokens.
-        token: the token just before, 0 to V − 1.
-
-    Returns:
-        (V,) bias that is added to the logits of the next position, float64.
-
-    Raises:
-        ValueError: matrices whose shapes do not fit, a token outside the vocabulary, or NaN or an
-            infinite number in w2 or in the used row of w1.
-
-    Example:
-        w1 = [[1, 0], [0, 2], [1, 1]], w2 = [[1, 2, 3], [0, 1, 0]], token 1  →  [0, 2, 0]
-
-    Source: DSpark (arXiv 2607.05147): the Markov head, B(x, ·) = W1[x] W2.
+        w1: (V, r), one row per token before.
+        w2: (r, V), one column per token that follows.
+        token: The token just before, 0 to V − 1.
+    Returns: The bias (V,) that is added to the logits of the next position.
+    Example: w1 = [[1, 0], [0, 2], [1, 1]], w2 = [[1, 2, 3], [0, 1, 0]], token 1  →  [0, 2, 0]
     """
-    w1 = lookup_table("w1", w1)  # (V, r)
-    w2 = weight_matrix("w2", w2, rows=w1.shape[1], columns=w1.shape[0])  # (r, V)
-    token = token_in("token", token, len(w1))
     ### BEGIN SOLUTION
-    return table_row("w1", w1, token) @ w2
+    return w1[token] @ w2
     ### END SOLUTION
 
 # %% check="3.1"
@@ -118,7 +102,7 @@ check("3.1", low_rank_bias)
 
 # %% [markdown]
 # **Your function, drawn.** A table over six words holds three habits of different strength: “of course”, “no problem”, “thank you”.
-# Its best approximations of rank 1, 2 and 3 (by singular values) are kept as two thin matrices, and your function reads every row.
+# Its best approximations of rank 1, 2 and 3 (by singular values) are kept as two thin matrices, and your function computes every row.
 # Each habit costs one unit of rank here, and the strongest come first: a head of rank r holds r of them.
 
 # %% role="picture"
@@ -139,9 +123,9 @@ viz.bias_tables(tables, before=words, after=words)
 #
 # $$B_k = \bigl(\sigma(G\,[h_k; W_1[x_{k-1}]]) \odot W_1[x_{k-1}]\bigr)\, W_2.$$
 #
-# Here σ(x) = 1/(1 + e⁻ˣ) lies between 0 and 1, ⊙ multiplies entry by entry, and [h; w] is one vector, w behind h. This one is
-# shown, not asked. The row of “of” has two numbers; the first favours “course”, the second “the”. In one context
-# the gate lets the first through, in another one the second. A Markov head favours both, always.
+# Here σ(x) = 1/(1 + e⁻ˣ) lies between 0 and 1, ⊙ multiplies entry by entry, and [h; w] is h followed by w in one vector. This head
+# is shown, not a task. The row of “of” has two numbers; the first favours “course”, the second “the”. In one context the gate lets the
+# first through, in another the second. A Markov head always favours both.
 
 # %% role="show"
 of_row = np.array([2.0, 2.0])                                     # W₁["of"], r = 2
@@ -165,72 +149,51 @@ print("Markov, in either:     course {:.2f}, the {:.2f}".format(*(of_row @ to_wo
 #
 # $$q_k = \operatorname{softmax}\bigl((U_k + W_1[\text{previous}]\,W_2)\,/\,T\bigr),$$
 #
-# and the token drawn is the next previous. The function returns the tokens **and the rows qₖ they were drawn from**, because
-# the target accepts token x with probability min(1, p(x)/q(x)) (lesson 01), and that is lossless if q is the very row that x was
-# drawn from. At T = 0 each position takes its best token (the lowest id of equals). It was certain, so its row is **one-hot**:
-# `np.zeros` with a single 1 (`np.eye(V)` would make V² numbers for it).
+# and the token drawn becomes the next *previous*. The function returns the tokens **and the rows qₖ they were drawn from**, because
+# the target accepts token x with probability min(1, p(x)/q(x)) (lesson 01), which is lossless only if q is the very row that x was
+# drawn from. At T = 0 each position takes its best token (of equal ones the lowest id). That token was certain, so its row is
+# **one-hot**: zeros with a single 1 (without `np.eye(V)`, which computes V² numbers for it).
 #
-# By hand, with U = [[0, 0], [0, 0]], anchor 0, W₁ = [[ln 4], [−ln 4]], W₂ = [[1, 0]], T = 1: behind token 0 the sums are [ln 4, 0], so
-# the row is [4/5, 1/5]; behind token 1 they are [−ln 4, 0], the row is [1/5, 4/5]. The block 0, 1 comes with probability 4/5 · 1/5.
+# By hand, with U = [[0, 0], [0, 0]], anchor 0, W₁ = [[ln 4], [−ln 4]], W₂ = [[1, 0]], T = 1: after token 0 the sums are [ln 4, 0], so
+# the row is [4/5, 1/5]; after token 1 they are [−ln 4, 0] and the row is [1/5, 4/5]. The block 0, 1 comes with probability 4/5 · 1/5.
 #
-# The given lines check the input: `base` is U as an array, `previous` is the anchor. `rng.choice(V, p=row)` draws a token; make it a
-# plain int. Subtract the maximum before `np.exp`, or a logit of 1000 overflows. Take the rows of W₁ by
-# `table_row("w1", w1, previous)`, one at a time, as in task 3.1.
+# `rng.choice(V, p=row)` draws a token; make it a plain int. Subtract the maximum before `np.exp`, or a logit of 1000 overflows.
 
 # %% task="3.2"
-def sample_markov_block(
-    base_logits: ArrayLike,
-    anchor_token: int,
-    w1: ArrayLike,
-    w2: ArrayLike,
-    rng: np.random.Generator,
-    temperature: float = 1.0,
-) -> tuple[list[int], NDArray[np.float64]]:
-    """Draw a block along the Markov chain, and keep the very rows that its tokens were drawn from.
+from dspark_mini.contracts import generator, logits, numbers, takes, temperature, token
 
-    Position k draws from q_k = softmax((U_k + W1[previous] W2) / temperature), and the token drawn
-    is the next previous. At temperature 0 the best token is taken, the lowest id of equals, and q_k
-    is one-hot.
+@takes(
+    base_logits=logits("γ", "V"),
+    anchor_token=token(below="V"),
+    w1=numbers("V", "r"),
+    w2=numbers("r", "V"),
+    rng=generator(),
+    temperature=temperature(),
+)
+def sample_markov_block(base_logits, anchor_token, w1, w2, rng, temperature=1.0):
+    """Draw a block along the Markov chain, and keep the very rows that its tokens were drawn from.
 
     Args:
         base_logits: (γ, V) base logits U; −inf marks a token that cannot be drafted.
         anchor_token: x_0, the last committed token, 0 to V − 1.
-        w1: (V, r) one row a token; only the rows that the chain meets are looked at.
-        w2: (r, V).
-        rng: the only source of chance.
-        temperature: number of at least 0.
-
-    Returns:
-        γ tokens, plain ints, and the (γ, V) rows q, float64: token k was drawn from row k.
-
-    Raises:
-        ValueError: an empty or ragged block, a row with NaN, +inf or only −inf, matrices whose
-            shapes do not fit, NaN or an infinite number in them where it is used, an anchor outside
-            the vocabulary, or a temperature that is negative or not finite.
-
-    Example:
-        base_logits [[0, 2], [0, 1]], anchor 0, w1 = [[1], [-1]], w2 = [[3, 0]], temperature 0
-        →  [0, 0] and [[1, 0], [1, 0]], since both corrected rows, [3, 2] and [3, 1], favour token 0
-
-    Source: DSpark (arXiv 2607.05147): semi-autoregressive generation; Leviathan et al. 2023: q.
+        w1, w2: (V, r) and (r, V), the low-rank head.
+        rng: The only source of chance.
+        temperature: At 0 each position takes its best token, the lowest id of equals, and its row is one-hot.
+    Returns: γ tokens, and the rows q (γ, V): token k was drawn from row k.
+    Example: base_logits [[0, 2], [0, 1]], anchor 0, w1 = [[1], [-1]], w2 = [[3, 0]], temperature 0
+        →  [0, 0] and [[1, 0], [1, 0]]
     """
-    base = checked_logits("base_logits", base_logits)  # (γ, V)
-    w1 = lookup_table("w1", w1, rows=base.shape[1])  # (V, r)
-    w2 = weight_matrix("w2", w2, rows=w1.shape[1], columns=base.shape[1])  # (r, V)
-    previous = token_in("anchor_token", anchor_token, base.shape[1])
-    temperature = number("temperature", temperature, low=0.0)
     ### BEGIN SOLUTION
-    tokens, rows = [], np.zeros(base.shape)
-    for k, logits in enumerate(base):
-        corrected = logits + table_row("w1", w1, previous) @ w2  # (V,)
+    tokens, rows = [anchor_token], []
+    for row in base_logits:  # (V,)
+        corrected = row + w1[tokens[-1]] @ w2  # (V,)
         if temperature == 0:
-            rows[k, corrected.argmax()] = 1.0
+            weights = np.arange(len(row)) == corrected.argmax()
         else:
             weights = np.exp((corrected - corrected.max()) / temperature)
-            rows[k] = weights / weights.sum()
-        previous = int(rng.choice(len(logits), p=rows[k]))
-        tokens.append(previous)
-    return tokens, rows
+        rows.append(weights / weights.sum())
+        tokens.append(int(rng.choice(len(row), p=rows[-1])))
+    return tokens[1:], np.array(rows)
     ### END SOLUTION
 
 # %% check="3.2"
@@ -243,14 +206,14 @@ check("3.2", sample_markov_block)
 # %% role="picture"
 pair = ["of", "course", "no", "problem"]
 never = -math.inf
-logits = [[0.0, never, 0.0, never], [never, 0.0, never, 0.0]]    # of or no; course or problem
+either = [[0.0, never, 0.0, never], [never, 0.0, never, 0.0]]    # of or no; course or problem
 w1 = np.array([[2.0], [0.0], [-2.0], [0.0]])                     # "of" and "no" pull apart
 w2 = np.array([[0.0, 1.0, 0.0, -1.0]])
 blocks = [(0, 1), (2, 3), (0, 3), (2, 1)]
 rng, draws = np.random.default_rng(3), 2000
 shares = {}
 for label, table in (("independent positions", 0 * w1), ("your chain", w1)):
-    drawn = [tuple(sample_markov_block(logits, 1, table, w2, rng)[0]) for _ in range(draws)]
+    drawn = [tuple(sample_markov_block(either, 1, table, w2, rng)[0]) for _ in range(draws)]
     shares[label] = [drawn.count(block) / draws for block in blocks]
 close = 1 / (1 + np.exp(-4.0))                                   # P(course | of), by hand
 shares["exact law of the chain"] = [close / 2, close / 2, (1 - close) / 2, (1 - close) / 2]
@@ -259,10 +222,10 @@ viz.block_shares(shares, [f"{pair[i]} {pair[j]}" for i, j in blocks], title=f"{d
 # %% [markdown]
 # ## Why the very rows
 #
-# Say the target wants p = (.5, .3, .2), and one token is drafted. It is accepted with probability min(1, p/q), and a rejection is
-# replaced by a draw from the residual norm(max(p − q, 0)). What comes out can be computed exactly: draft × acceptance, plus the
-# share of rejections × residual. The next cell does so with the rows that **your** function returns at three temperatures:
-# three times with the row of the draw in the ratio, then twice with the row of another temperature.
+# Suppose the target's distribution is p = (.5, .3, .2), and one token is drafted. It is accepted with probability min(1, p/q), and a
+# rejected one is replaced by a draw from the residual norm(max(p − q, 0)). The distribution of the output can be computed exactly:
+# draft × acceptance, plus the share of rejections × residual. The next cell does so with the rows that **your** function returns at
+# three temperatures: three times with the row of the draw in the ratio, then twice with the row of another temperature.
 
 # %% role="picture"
 target = np.array([0.5, 0.3, 0.2])
@@ -285,21 +248,21 @@ for drawn, ratio in ((1.0, 1.0), (0.5, 0.5), (0.0, 0.0), (0.5, 1.0), (0.0, 1.0))
     print(f"drawn at T = {drawn}, ratio by the row of T = {ratio}: {out.round(3)} off by {off:.3f}")
 
 # %% [markdown]
-# The first three lines give the target exactly, however odd the draft: a q that is far from p costs acceptance, never
+# The first three lines give the target's distribution exactly, however odd the draft: a q that is far from p costs acceptance, never
 # correctness. The last two are wrong, by 0.07 and 0.13, and no error is raised anywhere. (“Off by” is the total variation from p,
-# half the sum of all differences. The last line is an argmax draft that is judged by its softmax.)
+# half the sum of all absolute differences. The last line is an argmax draft that is judged by its softmax.)
 #
 # ## Task 3.3 · A head that remembers
 #
 # The Markov head forgets everything but the last token. The **RNN head** carries a state s of r numbers along the block, s₀ = 0.
-# Each step joins what there is to know in one vector, and one product makes all three parts of the step:
+# Each step joins all it knows in one vector, and one product gives all three parts of the step:
 #
 # $$z_k = [s_{k-1};\, W_1[x_{k-1}];\, h_k] \in \mathbb{R}^{2r+d}, \qquad [\text{gate}, \text{candidate}, \text{output}] = z_k W,$$
 #
 # $$s_k = \sigma(\text{gate}) \odot s_{k-1} + (1 - \sigma(\text{gate})) \odot \tanh(\text{candidate}), \qquad B_k = \tanh(\text{output})\, W_2.$$
 #
-# W is `w_joint`, of shape (2r + d, 3r): its first r columns make the gate, the next r the candidate, the last r the output. The
-# gate says how much of the old state is **kept**. Note that the bias is made from zₖ, that is with the *old* state.
+# W is `w_joint`, of shape (2r + d, 3r): its first r columns give the gate, the next r the candidate, the last r the output. The
+# gate says how much of the old state is **kept**. Note that the bias is computed from zₖ, that is from the *old* state.
 #
 # By hand, r = d = 1: state [2], embedding [0], hidden [1], W = [[0, 0, 0], [0, 0, 0], [ln 3, ½ ln 3, ½ ln 3]], W₂ = [[4, −2]]. Then
 # z W = [ln 3, ½ ln 3, ½ ln 3], σ(ln 3) = ¾ and tanh(½ ln 3) = ½. The new state is ¾ · 2 + ¼ · ½ = 1.625, the bias ½ · [4, −2] = [2, −1].
@@ -307,50 +270,32 @@ for drawn, ratio in ((1.0, 1.0), (0.5, 0.5), (0.0, 0.0), (0.5, 1.0), (0.0, 1.0))
 # For σ use (1 + tanh(x/2)) / 2: it is the same function and never overflows. `np.split(…, 3)` cuts a vector into thirds.
 
 # %% task="3.3"
-def rnn_head_step(
-    state: ArrayLike,
-    prev_embedding: ArrayLike,
-    hidden: ArrayLike,
-    w_joint: ArrayLike,
-    w2: ArrayLike,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+from dspark_mini.contracts import numbers, takes
+
+@takes(
+    state=numbers("r"),
+    prev_embedding=numbers("r"),
+    hidden=numbers("d"),
+    w_joint=numbers("2r+d", "3r"),
+    w2=numbers("r", "V"),
+)
+def rnn_head_step(state, prev_embedding, hidden, w_joint, w2):
     """Take one step of the RNN head: from the old state to a new one and to a bias.
 
-    With z = [state, prev_embedding, hidden], one product z W gives 3·r numbers, split into gate,
-    candidate and output. The new state is σ(gate) · state + (1 − σ(gate)) · tanh(candidate), entry
-    by entry; the bias of this position is tanh(output) W2.
-
     Args:
-        state: (r,) the state s behind the position before; zeros at the start of a block.
+        state: (r,) the state s after the previous position; zeros at the start of a block.
         prev_embedding: (r,) the row of W1 of the token just before.
-        hidden: (d,) h_k, what the drafter's last layer says at this position.
-        w_joint: (2r+d, 3r) W: rows as in z; columns: r of the gate, r of the candidate, r of the
-            output.
-        w2: (r, V).
-
-    Returns:
-        The new state (r,) and the bias (V,), both float64.
-
-    Raises:
-        ValueError: an empty vector, lengths or shapes that do not fit, NaN, or an infinite number.
-
-    Example:
-        state [2], prev_embedding [0], hidden [1], w2 = [[4, -2]],
-        w_joint = [[0, 0, 0], [0, 0, 0], [ln 3, ln 3 / 2, ln 3 / 2]]
-        →  [1.625] and [2, -1], since σ(ln 3) = 3/4 and tanh(ln 3 / 2) = 1/2
-
-    Source: DSpark (arXiv 2607.05147): the RNN head.
+        hidden: (d,) h_k, the output of the drafter's last layer at this position.
+        w_joint: (2r+d, 3r) rows for state, embedding, hidden; columns for gate, candidate, output.
+        w2: (r, V), one column per token that follows.
+    Returns: The new state (r,) and the bias (V,).
+    Example: state [2], prev_embedding [0], hidden [1], w2 = [[4, -2]],
+        w_joint = [[0, 0, 0], [0, 0, 0], [ln 3, ln 3 / 2, ln 3 / 2]]  →  [1.625] and [2, -1]
     """
-    state = weight_vector("state", state)  # (r,)
-    rank = state.size
-    prev_embedding = weight_vector("prev_embedding", prev_embedding, length=rank)
-    hidden = weight_vector("hidden", hidden)  # (d,)
-    w_joint = weight_matrix("w_joint", w_joint, rows=2 * rank + hidden.size, columns=3 * rank)
-    w2 = weight_matrix("w2", w2, rows=rank)  # (r, V)
     ### BEGIN SOLUTION
     z = np.concatenate([state, prev_embedding, hidden])  # (2r+d,)
     gate, candidate, output = np.split(z @ w_joint, 3)  # (r,) each
-    keep = (1.0 + np.tanh(gate / 2.0)) / 2.0  # σ(gate), which never overflows in this form
+    keep = (1.0 + np.tanh(gate / 2.0)) / 2.0  # σ(gate), in a form that never overflows
     return keep * state + (1.0 - keep) * np.tanh(candidate), np.tanh(output) @ w2
     ### END SOLUTION
 
@@ -358,9 +303,9 @@ def rnn_head_step(
 check("3.3", rnn_head_step)
 
 # %% [markdown]
-# **What your head remembers.** Weights set by hand: “of” and “no” are written into the state, a comma leaves it alone, and the output
-# reads state and last token. Rows are what was drafted so far, columns the bias of the next token. Behind the comma the Markov
-# head has forgotten; your RNN head still knows which of the two it was.
+# **What your head remembers.** The weights are set by hand: “of” and “no” are written into the state, a comma leaves it alone, and the
+# output reads the state and the last token. Rows show what was drafted so far, columns the bias of the next token. After the comma
+# the Markov head has forgotten; your RNN head still knows which of the two words it was.
 
 # %% role="picture"
 vectors = {"of": np.array([1.0, 0.0]), "no": np.array([0.0, 1.0]), ",": np.zeros(2)}  # W₁, r = 2
@@ -374,8 +319,8 @@ prefixes = [["of"], ["no"], ["of", ","], ["no", ","], ["of", ",", ","], ["no", "
 biases = {"RNN head": [], "Markov head": []}
 for prefix in prefixes:
     state = np.zeros(2)
-    for token in prefix:
-        state, bias_now = rnn_head_step(state, vectors[token], [1.0], w_joint, to_words)
+    for word in prefix:
+        state, bias_now = rnn_head_step(state, vectors[word], [1.0], w_joint, to_words)
     biases["RNN head"].append(bias_now)
     biases["Markov head"].append(vectors[prefix[-1]] @ to_words)
 viz.bias_tables(biases, before=[" ".join(prefix) for prefix in prefixes], after=["course", "problem"])
@@ -383,51 +328,32 @@ viz.bias_tables(biases, before=[" ".join(prefix) for prefix in prefixes], after=
 # %% [markdown]
 # ## Task 3.4 · Which row predicts which token?
 #
-# What goes into the drafter for one block, and where do the γ predictions come out? There are two layouts, and a trained
-# drafter knows one of them only:
+# What goes into the drafter for one block, and where do the γ predictions come out? There are two layouts, and a drafter is trained
+# for one of them:
 #
-# * **DFlash**: the anchor and **γ masks** go in. Each mask position predicts the token that belongs in its place. The anchor's own row
+# * **DFlash**: the anchor and **γ masks** go in. Each mask position predicts the token that belongs there. The anchor's own row
 #   predicts nothing new.
-# * **DSpark**: the anchor and **γ − 1 masks** go in, and **all γ** positions predict, each the token that *follows* its place: the
-#   anchor's row predicts x₁, the first mask's row x₂. The bias of xₖ is conditioned on xₖ₋₁, the token of that very place.
+# * **DSpark**: the anchor and **γ − 1 masks** go in, and **all γ** positions predict, each the token that *follows* it: the anchor's
+#   row predicts x₁, the first mask's row x₂. The bias of xₖ is conditioned on xₖ₋₁, the token of that very position.
 #
 # By hand, anchor 7, mask 99, γ = 3: DFlash has the inputs [7, 99, 99, 99] and predictions at [1, 2, 3]; DSpark has [7, 99, 99] and [0, 1, 2].
 
 # %% task="3.4"
-def draft_inputs(
-    anchor_token: int,
-    mask_token: int,
-    block_size: int,
-    layout: str,
-) -> tuple[list[int], list[int]]:
-    """Lay out the drafter's input for one block, and say at which positions predictions come out.
+from dspark_mini.contracts import integer, one_of, takes
 
-    DFlash puts the anchor and γ masks in, and the γ masks predict. DSpark puts the anchor and γ − 1
-    masks in, and all γ positions predict: the anchor's position already predicts x_1.
+@takes(anchor_token=integer(), mask_token=integer(), block_size=integer(low=1), layout=one_of("dflash", "dspark"))
+def draft_inputs(anchor_token, mask_token, block_size, layout):
+    """Lay out the drafter's input for one block, and say at which positions predictions come out.
 
     Args:
         anchor_token: x_0, the last committed token.
-        mask_token: the token that stands for a position to be predicted.
-        block_size: γ, the number of predictions, at least 1.
+        mask_token: The token that stands for a position to be predicted.
+        block_size: γ, the number of predictions.
         layout: 'dflash' or 'dspark'.
-
-    Returns:
-        The input ids, and the γ input positions, in order, whose outputs are the base logits
-        U_1..U_γ; two lists of plain ints.
-
-    Raises:
-        ValueError: another layout, a block_size below 1, or a token that is no token id.
-
-    Example:
-        anchor 7, mask 99, block_size 3:
+    Returns: The input ids, and the γ input positions, in order, whose outputs are the base logits U_1..U_γ.
+    Example: anchor 7, mask 99, block_size 3:
         'dflash'  →  [7, 99, 99, 99] and [1, 2, 3];   'dspark'  →  [7, 99, 99] and [0, 1, 2]
-
-    Source: DFlash (arXiv 2602.06036) and DSpark (arXiv 2607.05147): the input block of the drafter.
     """
-    anchor_token = whole_number("anchor_token", anchor_token, low=0)
-    mask_token = whole_number("mask_token", mask_token, low=0)
-    block_size = whole_number("block_size", block_size, low=1)
-    layout = drafter_mode("layout", layout)
     ### BEGIN SOLUTION
     first = 1 if layout == "dflash" else 0  # the first input position that predicts
     masks = [mask_token] * (block_size - 1 + first)
@@ -446,10 +372,10 @@ viz.block_layouts({"DFlash": draft_inputs(7, 99, 4, "dflash"), "DSpark": draft_i
 # %% [markdown]
 # ## The oracle test
 #
-# What if the layouts are mixed up? The text stays right, since the target corrects every token. So nobody notices, except
-# by the clock. There is a test for it that needs no trained model: an **oracle drafter**, which knows the text and puts the right
-# token into each row of its own layout. It must reach 100 % acceptance. The next cell runs it with your layouts: drafters of
-# either layout, read in either layout. Verification is greedy, and `output` is what the reader gets.
+# What if the layouts are mixed up? The text stays right, since the target corrects every token. So nobody notices anything but the
+# lost speed. A test for it needs no trained model: an **oracle drafter**, which knows the text and puts the right token into each row
+# of its own layout, must reach 100 % acceptance. The next cell runs it with your layouts: drafters of either layout, read in either
+# layout. Verification is greedy, and `output` is what the reader gets.
 
 # %% role="picture"
 rng, gamma, mask = np.random.default_rng(0), 7, 99
@@ -457,7 +383,7 @@ text = rng.integers(50, size=2000).tolist()                      # what the targ
 
 
 def oracle(ids, start, trained_for):
-    """A perfect drafter: row i holds the token of its own place (DFlash), or the next one (DSpark)."""
+    """A perfect drafter: row i holds the token of its own position (DFlash), or the next one (DSpark)."""
     ahead = 0 if trained_for == "dflash" else 1
     return [text[start + i + ahead] for i in range(len(ids))]
 
@@ -468,7 +394,7 @@ def decode(trained_for, read_as):
         ids, positions = draft_inputs(output[-1], mask, gamma, read_as)
         rows = oracle(ids, len(output) - 1, trained_for)         # the anchor is output's last token
         for draft in [rows[position] for position in positions]:
-            if draft != text[len(output)]:                       # the target says something else
+            if draft != text[len(output)]:                       # the target disagrees
                 break
             output.append(draft)
             accepted += 1
@@ -484,28 +410,27 @@ for trained_for in ("dflash", "dspark"):
         print(f"{trained_for:>19} {read_as:>9} {share:>9.1%}   {same}")
 
 # %% [markdown]
-# A DSpark drafter that is read as DFlash is read **one row late**. A DFlash drafter that is read as DSpark is read one row early: its
-# first row only repeats the anchor. Acceptance collapses to the chance that two neighbours in the text are equal, and the text
-# stays right.
+# A DSpark drafter read as DFlash is read **one row late**. A DFlash drafter read as DSpark is read one row early: its first row only
+# repeats the anchor. Acceptance collapses to the chance that two neighbouring tokens of the text are equal, and the text stays right.
 #
 # ## Looking back
 #
 # * **What you saw.** A head of rank r holds r habits, and a bias costs one lookup and one small product. Drawing along the chain keeps
-#   modes apart that independent positions mix. The rows must come with the tokens; another row in the ratio shifts the output.
+#   apart the modes that independent positions mix. The rows must come with the tokens; another row in the ratio shifts the output.
 # * **What the papers report.** The DSpark paper uses r = 256, and its sequential head adds 0.2–1.3 % to the latency of a round (draft
 #   lengths 4–16, batch 128). A DSpark drafter of two layers beats a DFlash drafter of five, and the gain over DFlash grows with the
 #   block, to +22 to +30 % at γ = 15 (DSpark, arXiv 2607.05147).
 # * **What production engines got wrong here: layouts.** A healthy drafter of the DFlash layout was served as a DSpark one, with about
 #   0.9 % acceptance and no warning ([vLLM issue 56792](https://github.com/vllm-project/vllm/issues/56792)). The other way round, a
 #   drafter whose anchor predicts was read from the first mask on: accepted length 1.06, where its card reports 2.76
-#   ([SGLang pull request 40203](https://github.com/sgl-project/sglang/pull/40203)). The name of a drafter does not tell: a DFlash checkpoint
-#   of DeepSeek's predicts from the anchor, so the layout became an explicit flag
+#   ([SGLang pull request 40203](https://github.com/sgl-project/sglang/pull/40203)). The name of a drafter does not tell: one of
+#   DeepSeek's DFlash checkpoints predicts from the anchor, so the layout became an explicit flag
 #   ([sglang-jax pull request 1619](https://github.com/sgl-project/sglang-jax/pull/1619)). That is why it is an argument here.
 # * **And rows.** Candidate generators of one library drew from processed logits, or took the argmax, and returned the raw logits as q. The
 #   report measured how far the output was off on real text: 0.05 in the median, more than 0.20 at one position in twenty
 #   ([Transformers issue 47932](https://github.com/huggingface/transformers/issues/47932)). Elsewhere a token was drawn in 16 bits and
 #   judged by a row computed in 32 ([DeepSpec issue 31](https://github.com/deepseek-ai/DeepSpec/issues/31)). And a DFlash block drawn
-#   position by position at temperature 1 came to 1.16 accepted tokens a step, its argmax with one-hot rows to 2.96, by the measurement in
+#   position by position at temperature 1 came to 1.16 accepted tokens per step, its argmax with one-hot rows to 2.96, as measured in
 #   [DFlash pull request 169](https://github.com/z-lab/dflash/pull/169): modes collide, as in your picture above.
 #
 # ## Further reading
