@@ -46,3 +46,24 @@ def rounds_add_up(drafted: list[int], verified: list[int], accepted: list[int], 
 # --- Lesson 08 --------------------------------------------------------------------------------------------------------
 
 # --- Lesson 09 --------------------------------------------------------------------------------------------------------
+
+
+def sizes_rise_from_1(batch_sizes: list[int]) -> None:
+    """Batch sizes begin with 1 and rise."""
+    if batch_sizes[0] != 1:
+        raise ValueError(f"batch_sizes[0] must be 1, the smallest batch, not {batch_sizes[0]}.")
+    for i, (before, size) in enumerate(zip(batch_sizes, batch_sizes[1:]), 1):
+        if size <= before:
+            raise ValueError(f"batch_sizes[{i}] must be above {before}, the size before it, not {size}.")
+
+
+def table_is_measured(largest: int, batch_sizes: list[int]) -> None:
+    """Beyond the last measured batch size nothing is known."""
+    if largest > batch_sizes[-1]:
+        raise ValueError(f"largest must be at most {batch_sizes[-1]}, the last size that was measured, not {largest}.")
+
+
+def two_prompts_or_more(plain_tokens: list[int]) -> None:
+    """An error shows only between prompts."""
+    if len(plain_tokens) < 2:
+        raise ValueError(f"plain_tokens has {len(plain_tokens)} entry, but an interval takes two prompts or more.")
