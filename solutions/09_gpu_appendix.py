@@ -18,7 +18,7 @@
 # | | |
 # |---|---|
 # | **You build** | the mask of a static cache, a batch without padding, the scheduler's table from measured times, and a speed-up that says how sure it is |
-# | **Difficulty** | ●●○○ — four tasks of two to eight lines, NumPy only |
+# | **Difficulty** | ●●○○ — four tasks of two to six lines, NumPy only |
 # | **Time** | about 45 minutes |
 # | **You need** | Python; the ideas of lessons 05 and 07. PyTorch is optional: cells that use it say so where it is missing, and the lesson goes on |
 #
@@ -26,10 +26,10 @@
 # checks your function. Stuck? Open a terminal and type `dspark-mini hint 9.1`.
 
 # %% role="setup"
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import math
 
-from dspark_mini.inputs import check_same_length, numbers, whole_number, whole_numbers
+import numpy as np
+
 from grader import check
 
 # %% [markdown]
@@ -58,11 +58,11 @@ if importlib.util.find_spec("torch"):
     models["torch"] = engine.load(SHIPPED, device)
     print(f"NumPy {np.__version__} and torch {torch.__version__} on {device}")
 else:
-    print('torch is not here; `pip install -e ".[torch]"` brings it. The cells below go on with NumPy.')
+    print('torch is not installed; `pip install -e ".[torch]"` adds it. The cells below go on with NumPy.')
 
 # %% [markdown]
 # **Are they the same?** Before anything is timed, the answers are compared: a fast model that computes something else proves nothing. One
-# forward over a prompt, all logits of all rows.
+# forward over a prompt gives the logits of all rows.
 
 # %% role="show"
 prompt = lm_prompts(lm.tokenizer, "code", 1)[0]
@@ -83,61 +83,45 @@ for name, model in models.items():
           f"the same best token in {same} of {len(prompt)} rows")
 
 # %% [markdown]
-# Differences of rounding remain, because sums are added up in another order. They matter only where two tokens are nearly equal: if a greedy
+# Rounding differs, because sums are added up in another order. That matters only where two tokens are nearly equal: if a greedy
 # text differs between two machines, look at the gap between its best two logits first, and for a bug after that.
 #
 # ## Task 9.1 · The mask of a static cache
 #
-# On a GPU, a step of a small batch can spend much of its time in *starting* kernels: one engine counted about 1,800 of them and 8 ms in each
+# On a GPU, a step of a small batch can spend much of its time on *launching* kernels: one engine counted about 1,800 launches and 8 ms in each
 # round before it captured the verification as a graph that is replayed
-# ([imp pull request 856](https://github.com/kekzl/imp/pull/856)). But a graph has fixed shapes. So the cache of keys and values gets a fixed number of **slots**, and every forward attends to all
-# of them: the filled ones, the ones being written now, those that hold the rows of refused drafts, and those that hold nothing yet. Only the
-# **mask** tells them apart.
+# ([imp pull request 856](https://github.com/kekzl/imp/pull/856)). But a graph has fixed shapes. So the cache of keys and values gets a fixed
+# number of **slots**, and every forward attends to all of them: the filled ones, the ones being written now, those that hold the rows of
+# rejected drafts, and the empty ones. Only the **mask** tells them apart.
 #
 # * `rows` slots are filled; new token i is written into slot `rows + i`.
-# * It sees every slot in front of its own, and its own.
-# * It sees no slot behind that one, whatever is left over there.
+# * It sees every slot before its own, and its own.
+# * It sees no slot after that one, whatever is left over there.
 #
-# Rolling back is then free: the engine lowers `rows`, and the refused rows lie behind the mask until they are overwritten.
+# Rolling back is then free: the engine lowers `rows`, and the mask hides the rejected rows until they are overwritten.
 #
-# By hand: 2 rows, 2 new tokens, 6 slots. The first new token goes into slot 2 and sees slots 0, 1, 2; the second sees slots 0 to 3. Slots 4 and 5 are
-# seen by nobody.
+# By hand: 2 rows, 2 new tokens, 6 slots. The first new token goes into slot 2 and sees slots 0, 1, 2; the second sees slots 0 to 3. No token sees
+# slots 4 and 5.
 
 # %% task="9.1"
-def cache_mask(rows: int, count: int, slots: int) -> NDArray[np.bool_]:
-    """Say which slots of a static cache each new token sees.
+from dspark_mini.contracts import integer, takes
 
-    The cache has a fixed number of slots, of which the first `rows` hold earlier tokens. The new
-    tokens are written into the next `count` slots. Each sees all earlier tokens, the new ones in
-    front of it and itself. What lies behind, left over from refused drafts or never written, is
-    not seen.
+@takes(rows=integer(), count=integer(low=1), slots=integer(low="rows+count"))
+def cache_mask(rows, count, slots):
+    """Mark the slots of a static cache that each new token may attend to.
 
     Args:
-        rows: filled slots, at least 0.
-        count: new tokens, at least 1.
+        rows: filled slots; they hold the earlier tokens.
+        count: new tokens; they are written into the next slots.
         slots: all slots of the cache.
-
-    Returns:
-        Boolean array (count, slots), True where a token may look.
-
-    Raises:
-        ValueError: a number that is too small, or more tokens than there are free slots.
-
-    Example:
-        rows 2, count 2, slots 6
+    Returns: Boolean array (count, slots): a token sees the earlier tokens, the new ones before it, and itself.
+    Example: rows 2, count 2, slots 6
         →  [[True, True, True, False, False, False],
             [True, True, True, True, False, False]]
-
-    Source: static key-value caches, whose shapes never change, as compiled graphs need them.
     """
-    rows = whole_number("rows", rows, low=0)
-    count = whole_number("count", count, low=1)
-    slots = whole_number("slots", slots, low=1)
-    if rows + count > slots:
-        raise ValueError(f"count is {count}, but {rows} of the {slots} slots are filled.")
     ### BEGIN SOLUTION
-    own = rows + np.arange(count)  # (count,) the slot of each new token
-    return np.arange(slots) <= own[:, None]
+    own = rows + np.arange(count)[:, None]  # (count, 1) the slot of each new token
+    return np.arange(slots) <= own
     ### END SOLUTION
 
 # %% check="9.1"
@@ -147,8 +131,8 @@ check("9.1", cache_mask)
 viz.mask_picture(cache_mask(6, 4, 16), context_length=6, block_length=10, title="6 rows, 4 new tokens, 16 slots")
 
 # %% [markdown]
-# Behind the thick line the four new tokens make a triangle; the six slots to the right of it are there, and unseen. **Does it work on the
-# model?** The next cell fills the cache of the torch model with a prompt but its last four tokens, writes nine wrong tokens behind it,
+# After the thick line the four new tokens make a triangle; the six slots to the right of it exist, but no token sees them. **Does it work on the
+# model?** The next cell fills the cache of the torch model with a prompt except for its last four tokens, writes nine wrong tokens after it,
 # rolls them back by moving the pointer, and runs the last four tokens under your mask. The logits must be those of NumPy above.
 
 # %% role="picture"
@@ -159,25 +143,26 @@ if "torch" in models:
     target = models["torch"].target
     models["torch"].clear()
     target.forward(prompt[:-4])
-    target.forward([prompt[0]] * 9)                  # nine drafts that are refused:
+    target.forward([prompt[0]] * 9)                  # nine drafts that are rejected:
     target.cache.drop(9)                             # their rows stay in the slots, the pointer moves back
     slots = target.cache.take(4)
     with torch.inference_mode():
-        tokens = torch.tensor([prompt[-4:]], device=device)
-        found, _ = target.model(tokens, target.cache, slots, slots, torch.from_numpy(mask).to(device))
+        last_four = torch.tensor([prompt[-4:]], device=device)
+        found, _ = target.model(last_four, target.cache, slots, slots, torch.from_numpy(mask).to(device))
     print(f"largest difference {np.abs(found[0].cpu().numpy() - expected[-4:]).max():.1e}, {mask.shape[1]} slots")
 else:
-    print(f"torch is not here, so the mask of shape {mask.shape} is not tried on the model.")
+    print(f"torch is not installed, so the mask of shape {mask.shape} is not tried on the model.")
 
 # %% [markdown]
 # ## What does a wide forward cost?
 #
 # Speculation pays because verifying eight tokens takes less than eight times as long as one. How much less depends on the machine. A
 # large model that decodes one request on a GPU is bound by memory: each step reads all weights once, for one token or for eight, so that scoring a
-# few tokens takes about as long as sampling one (Chen et al., [arXiv 2302.01318](https://arxiv.org/abs/2302.01318)). On a CPU, with a model that fits into its caches, the arithmetic is what takes time.
+# few tokens takes about as long as sampling one (Chen et al., [arXiv 2302.01318](https://arxiv.org/abs/2302.01318)). On a CPU, with a model that
+# fits into its caches, the arithmetic is what takes time.
 #
-# So measure it. The next cell times the target's forward over 1 to 256 tokens behind the prompt. The sizes take turns, so that a slow
-# moment of the machine meets all of them, and the **median** of each is kept; the first turn, in which memory is touched for the first time, is not
+# So measure it. The next cell times the target's forward over 1 to 256 tokens that follow the prompt. The sizes take turns, so that a slow
+# moment of the machine affects all of them, and the **median** of each is kept. The first turn touches memory for the first time and is not
 # counted.
 
 # %% role="show"
@@ -185,7 +170,7 @@ SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
 
 def step_seconds(model, repeats=9):
-    """Measure the target's forward over so many tokens: the median seconds of each size."""
+    """Measure the target's forward: the median seconds for each number of tokens."""
     model.clear()
     model.target.forward(prompt)
     spans = {size: [] for size in SIZES}
@@ -203,8 +188,8 @@ for name, seconds in measured.items():
     print(f"{name}: one token {1000 * seconds[0]:.2f} ms, eight {1000 * seconds[3]:.2f} ms, "
           f"ratio {seconds[3] / seconds[0]:.2f}")
 viz.lines(
-    {"milliseconds a step": {name: 1000 * np.array(seconds) for name, seconds in measured.items()}},
-    x=SIZES, x_name="tokens of a forward", log_x=True,
+    {"milliseconds per step": {name: 1000 * np.array(seconds) for name, seconds in measured.items()}},
+    x=SIZES, x_name="tokens per forward", log_x=True,
 )
 
 # %% [markdown]
@@ -214,53 +199,37 @@ viz.lines(
 #
 # ## Task 9.2 · Many requests, no padding
 #
-# A server verifies many requests at once, and the scheduler of lesson 05 gives each another verify length ℓ. A rectangular batch would pad all of them to the
-# longest, and pay for what was trimmed. So the rows are laid **end to end**: for each request its anchor, then its ℓ drafts. The linear layers,
-# where the time goes, do not care which row belongs to whom. Attention does, and is told by three lists:
+# A server verifies many requests at once, and the scheduler of lesson 05 gives each its own verify length ℓ. A rectangular batch would pad all of
+# them to the longest, and pay for what was trimmed. So the rows are laid **end to end**: for each request its anchor, then its ℓ drafts. The
+# linear layers, where the time goes, do not care which row belongs to whom. Attention does, and is told by three lists:
 #
 # * `requests`: whose row it is;
-# * `positions`: where it stands in its own text; the anchor stands behind the rows of its cache, at position `cache_rows[r]`;
+# * `positions`: where it stands in that request's text. The cache holds the tokens before the anchor, so the anchor is at position `cache_rows[r]`;
 # * `starts`: R + 1 numbers, the first flat row of each request, and the number of all rows at the end.
 #
 # By hand: two requests with ℓ = [2, 0] and cache rows [5, 3]. The first brings rows at positions 5, 6, 7, the second its anchor at
 # position 3. `requests` = [0, 0, 0, 1], `positions` = [5, 6, 7, 3], `starts` = [0, 3, 4].
 
 # %% task="9.2"
-def flatten_requests(verify_lengths: ArrayLike, cache_rows: ArrayLike) -> dict[str, list[int]]:
-    """Lay the tokens of many requests end to end, so that one forward verifies all without padding.
+from dspark_mini.contracts import integers, takes
 
-    A request brings its anchor and then its drafts: 1 + ℓ rows, one behind the other. Its cache
-    holds all tokens before the anchor, so the anchor's position in the text is the number of rows
-    in the cache.
+@takes(verify_lengths=integers("R", empty=True), cache_rows=integers("R", empty=True))
+def flatten_requests(verify_lengths, cache_rows):
+    """Lay the tokens of many requests end to end, so that one forward verifies all of them without padding.
 
     Args:
-        verify_lengths: (R,) ℓ of each request, at least 0; R = 0 is legal.
-        cache_rows: (R,) the rows that each request's cache holds before the forward, at least 0.
-
-    Returns:
-        A dict of lists of plain ints: requests, the request of each flat row; positions, the place
-        of each flat row in its own text; starts, R + 1 numbers: the first flat row of each request,
-        and at the end the number of all flat rows.
-
-    Raises:
-        ValueError: a length or a number of rows below 0, or arguments of different length.
-
-    Example:
-        verify_lengths [2, 0], cache_rows [5, 3]
+        verify_lengths: (R,) draft tokens ℓ of each request; with its anchor a request has 1 + ℓ rows.
+        cache_rows: (R,) tokens before each request's anchor; they are in its cache.
+    Returns: A dict of three lists: `requests` and `positions` say of each flat row whose it is, and where it stands in that
+        request's text; `starts` holds the first flat row of each request, then the number of all rows: R + 1 entries.
+    Example: verify_lengths [2, 0], cache_rows [5, 3]
         →  {'requests': [0, 0, 0, 1], 'positions': [5, 6, 7, 3], 'starts': [0, 3, 4]}
-
-    Source: batches without padding, where `starts` is known as cu_seqlens (FlashAttention).
     """
-    lengths = whole_numbers("verify_lengths", verify_lengths, low=0)  # (R,) a list
-    rows = whole_numbers("cache_rows", cache_rows, low=0)  # (R,) a list
-    check_same_length("verify_lengths", lengths, "cache_rows", rows)
     ### BEGIN SOLUTION
-    requests: list[int] = []
-    positions: list[int] = []
-    starts = [0]
-    for request, (length, before) in enumerate(zip(lengths, rows)):
+    requests, positions, starts = [], [], [0]
+    for request, (length, anchor) in enumerate(zip(verify_lengths, cache_rows)):
         requests += [request] * (1 + length)
-        positions += range(before, before + 1 + length)
+        positions += [anchor + k for k in range(1 + length)]
         starts.append(len(requests))
     return {"requests": requests, "positions": positions, "starts": starts}
     ### END SOLUTION
@@ -274,7 +243,7 @@ viz.flat_batch(**flatten_requests([2, 0, 6, 1, 3], [5, 3, 8, 12, 4]))
 # %% [markdown]
 # The bold numbers are `starts`. Every pair of neighbours encloses a request, so the last request needs the last number.
 #
-# **One forward for three texts.** With torch, the next cell decodes three prompts of three domains, each cut at its last tokens, and verifies what was
+# **One forward for three texts.** With torch, the next cell takes three prompts from three domains, cuts off their last tokens, and verifies what was
 # cut off in one ragged forward, laid out by your function. The logits must be those of three separate forwards. In
 # `dspark_mini/appendix/evidence/batched.py` a mask over each request's slots keeps the texts apart: task 9.1, for a batch.
 
@@ -292,73 +261,58 @@ if "torch" in models:
     for part in (before, flat):                      # first the texts up to the anchors, then the flat batch
         owner, positions, starts = (torch.tensor(part[name]) for name in ("requests", "positions", "starts"))
         rows = Rows(owner, torch.arange(len(owner)) - starts[owner], positions, int(starts.diff().max()))
-        tokens = torch.tensor([texts[r][place] for r, place in zip(part["requests"], part["positions"])])
-        logits, _ = ragged_forward(cpu.target.model, cache, tokens, rows)
+        flat_tokens = torch.tensor([texts[r][place] for r, place in zip(part["requests"], part["positions"])])
+        flat_logits, _ = ragged_forward(cpu.target.model, cache, flat_tokens, rows)
     for r, (text, length) in enumerate(zip(texts, lengths)):
         lm.clear()
         alone = lm.target.forward(text)[-1 - length:]
-        together = logits[flat["starts"][r]:flat["starts"][r + 1]].numpy()
+        together = flat_logits[flat["starts"][r]:flat["starts"][r + 1]].numpy()
         print(f"request {r}: {1 + length} rows, largest difference {np.abs(alone - together).max():.1e}")
 else:
-    print("torch is not here, so the ragged forward is not run.")
+    print("torch is not installed, so the ragged forward is not run.")
 
 # %% [markdown]
 # ## Task 9.3 · The table, measured
 #
 # The scheduler of lesson 05 maximises Θ = τ · SPS(B) and reads SPS, steps per second, from a table with an entry for every batch size B.
-# Nobody measures every size. From the times at a few sizes the table is made like this:
+# Nobody measures every size. The table is made from the times at a few sizes:
 #
-# 1. **Times never fall.** Where a larger batch was measured as faster than a smaller one, noise did it. Replace each time by the largest of its
-#    own and all in front of it.
-# 2. **Straight lines.** Between two measured sizes the *time* lies on the straight line between their times. (Not the speed: twice the work takes twice the
-#    time, so it is times that lie on lines.)
+# 1. **Times never fall.** A larger batch has at least as much to do; where it was measured as faster than a smaller one, that is noise. Replace
+#    each time by the largest of its own and all before it.
+# 2. **Straight lines.** Between two measured sizes the *time* lies on the straight line between their times. (Not the speed: twice the work
+#    takes twice the time, so it is times that lie on lines.)
 # 3. **Speeds.** Entry B is 1 over the time at B. Entry 0 is 0.0.
-# 4. **No guess.** A table that shall reach beyond the largest measured size is refused. The given checks do that.
+# 4. **No guess.** A table beyond the largest measured size is refused; `table_is_measured` above the function sees to that.
 #
-# By hand: sizes [1, 2, 4] took [.25, .125, .75] seconds. The second is raised to .25. At size 3 the line between .25 and .75 is at .5. The
+# By hand: sizes [1, 2, 4] took [.25, .125, .75] seconds. The second is raised to .25. At size 3 the line from .25 to .75 is at .5. The
 # table up to 4 is [0, 4, 4, 2, 1.333…].
 
 # %% task="9.3"
-def speeds_from_times(batch_sizes: ArrayLike, seconds: ArrayLike, largest: int) -> list[float]:
-    """Turn measured step times into the table of steps per second that the scheduler reads.
+from dspark_mini.contracts import integer, integers, numbers, takes
+from dspark_mini.rules import sizes_rise_from_1, table_is_measured
 
-    First, no measured time stays below that of a smaller batch: it is raised to it, since a larger
-    batch has no less to do and only noise says otherwise. Then, between two measured sizes, the
-    time lies on the straight line between theirs. Beyond the largest one nothing is known.
+@takes(
+    sizes_rise_from_1,
+    table_is_measured,
+    batch_sizes=integers("n", low=1),
+    seconds=numbers("n", above=0.0),
+    largest=integer(low=1),
+)
+def speeds_from_times(batch_sizes, seconds, largest):
+    """Turn measured step times, with straight lines between them, into the scheduler's table of steps per second.
 
     Args:
-        batch_sizes: (n,) the measured sizes, in tokens; they rise, and begin with 1.
-        seconds: (n,) the time of a step at each of these sizes, a median of several.
-        largest: the last size of the table, at least 1 and at most the last that was measured.
-
-    Returns:
-        largest + 1 plain floats: entry B is the number of steps per second at a batch of B tokens,
-        entry 0 is 0.0.
-
-    Raises:
-        ValueError: sizes that do not begin with 1 or do not rise, a time that is no finite number
-            above 0, arguments of different length, or a table beyond all that was measured.
-
-    Example:
-        batch_sizes [1, 2, 4], seconds [.25, .125, .75], largest 4
-        the times become .25, .25 and .75, and .5 at the size of 3  →  [0, 4, 4, 2, 1.333…]
-
-    Source: DSpark (arXiv 2607.05147), Section 3.2: SPS(B), profiled once into a table.
+        batch_sizes: (n,) measured batch sizes in tokens, rising from 1.
+        seconds: (n,) median time of a step at each size; one below that of a smaller batch is noise, and raised to it.
+        largest: last batch size of the table, at most the last measured one.
+    Returns: largest + 1 floats: 0.0, then the steps per second for a batch of 1, 2, … tokens.
+    Example: batch_sizes [1, 2, 4], seconds [.25, .125, .75], largest 4
+        the times at 1 to 4 are .25, .25, .5, .75  →  [0, 4, 4, 2, 1.333…]
     """
-    sizes = whole_numbers("batch_sizes", batch_sizes, low=1)  # (n,) a list
-    times = numbers("seconds", seconds, low=0.0, above=True)  # (n,)
-    check_same_length("batch_sizes", sizes, "seconds", times)
-    if not sizes:
-        raise ValueError("batch_sizes is empty, so nothing was measured.")
-    for i, (before, size) in enumerate(zip([0, *sizes], sizes)):
-        if size <= before or (i == 0 and size != 1):
-            wanted = f"above {before}, the size before it" if i else "1, the smallest batch"
-            raise ValueError(f"batch_sizes[{i}] must be {wanted}, not {size}.")
-    largest = whole_number("largest", largest, low=1, high=sizes[-1])
     ### BEGIN SOLUTION
-    rising = np.maximum.accumulate(times)  # (n,) no batch is faster than a smaller one
-    between = np.interp(np.arange(1, largest + 1), sizes, rising)  # (largest,)
-    return [0.0, *(1.0 / between).tolist()]
+    rising = np.maximum.accumulate(seconds)  # (n,) no batch is faster than a smaller one
+    times = np.interp(np.arange(1, largest + 1), batch_sizes, rising)  # (largest,)
+    return [0.0, *(1.0 / times).tolist()]
     ### END SOLUTION
 
 # %% check="9.3"
@@ -378,7 +332,7 @@ rng = np.random.default_rng(0)
 USERS = [1, 2, 4, 8, 16, 32]
 confidences = {users: rng.beta(6, 1, size=(users, 7)) for users in USERS}
 viz.lines(
-    {"verified draft tokens a request": {
+    {"verified draft tokens per request": {
         name: [float(np.mean(schedule(confidences[users], table))) for users in USERS]
         for name, table in tables.items()
     }},
@@ -386,120 +340,78 @@ viz.lines(
 )
 
 # %% [markdown]
-# The more requests share the machine, the more it costs to verify one more token, and the fewer tokens are worth it: the shape of the paper's
-# serving figure, where the budget falls from 4–6 tokens a request to 1–2. Where the curve bends is a matter of the hardware, and that is the
-# reason for a measured table. Θ counts the target's step only; an engine adds the draft to the time of a step, as
-# `dspark_mini/appendix/evidence/step_times.py` does.
+# The more requests share the machine, the more it costs to verify one more token, and the fewer tokens are worth it. The paper's Figure 8 has the
+# same shape: as load grows, its budget falls from about 5–5.5 tokens per request to about 3.5, the anchor included. Where the curve bends is a
+# matter of the hardware, and that is the reason for a measured table. Θ counts the target's step only; an engine adds the draft to the time of a
+# step, as `dspark_mini/appendix/evidence/step_times.py` does.
 #
 # ## Task 9.4 · How sure is a speed-up?
 #
 # "Twice as fast" is a claim about prompts that were not run. Two things go wrong with it so often that they make a task:
 #
 # **A mean of ratios.** Ten short prompts at 3 × and one long prompt at 1 × have a mean of 2.8 ×, while a user who waits for all of them
-# gains next to nothing if the long one takes most of the time. So add first and divide then: a speed is all tokens over all seconds, and the speed-up is the ratio of two speeds.
+# gains next to nothing if the long one takes most of the time. So add first and divide then: a speed is all tokens over all seconds, and the
+# speed-up is the ratio of two speeds.
 #
-# **No interval.** Leave one prompt out and compute the speed-up of the others. If it moves much, the answer hangs on that prompt. The
-# **jackknife** does this for every prompt. With the n speed-ups $s_i$, each without prompt i, and their mean $m$:
+# **No interval.** Leave one prompt out, of both ways, and compute the speed-up of the others. If it moves much, the answer depends on that
+# prompt. The **jackknife** does this for every prompt. With the n speed-ups $s_i$, each without prompt i, and their mean $m$:
 #
 # $$\text{variance} = \frac{n-1}{n}\sum_i (s_i - m)^2, \qquad \text{low}, \text{high} = \text{speedup} \mp 1.96\,\sqrt{\text{variance}}$$
 #
-# The $s_i$ are very much alike, since any two share all prompts but two; the factor makes up for that. It is deterministic, unlike a bootstrap, so that two
-# people get the same interval from the same measurements.
+# The $s_i$ are very much alike, since any two share all prompts but two; the factor makes up for that. It is deterministic, unlike a bootstrap, so
+# two people get the same interval from the same measurements.
 #
-# By hand: two prompts, 10 tokens each both ways, plainly in 1 s each, speculatively in .5 s and .25 s. The speed-up is (20 / .75) / (20 / 2)
-# = 2.667. Without the first prompt it is 4, without the second 2; m = 3, the variance is ½ · (1 + 1) = 1, and the interval reaches from
-# 0.707 to 4.627. Two prompts say next to nothing.
+# By hand: two prompts, 10 tokens each both ways; plain decoding takes 1 s for each, speculation .5 s and .25 s. The speed-up is
+# (20 / .75) / (20 / 2) = 2.667. Without the first prompt it is 4, without the second 2; m = 3, the variance is ½ · (1 + 1) = 1, and the interval
+# reaches from 0.707 to 4.627. Two prompts say next to nothing.
 
 # %% task="9.4"
-def speedup_with_interval(
-    plain_tokens: ArrayLike,
-    plain_seconds: ArrayLike,
-    tokens: ArrayLike,
-    seconds: ArrayLike,
-) -> dict[str, float]:
-    """Compare two ways of decoding the same prompts, and say how sure the answer is.
+from dspark_mini.contracts import integers, numbers, takes
+from dspark_mini.rules import two_prompts_or_more
 
-    The speed of a way is its tokens over its seconds, each summed over all prompts; the speed-up is
-    the ratio of the two speeds. The jackknife tells its error: leave one prompt out, of both ways,
-    and compute the speed-up of the others; do so for each prompt. With m the mean of these n
-    speed-ups s_i, the variance is (n − 1) / n · Σ (s_i − m)², the error is its square root, and the
-    interval reaches 1.96 errors to either side of the speed-up of all prompts.
+@takes(
+    two_prompts_or_more,
+    plain_tokens=integers("n", low=1),
+    plain_seconds=numbers("n", above=0.0),
+    tokens=integers("n", low=1),
+    seconds=numbers("n", above=0.0),
+)
+def speedup_with_interval(plain_tokens, plain_seconds, tokens, seconds):
+    """Compare two ways of decoding the same n prompts: a ratio of two speeds, with the jackknife's 95 % interval.
 
     Args:
-        plain_tokens: (n,) tokens that plain decoding made of each prompt, at least 1; n ≥ 2.
-        plain_seconds: (n,) the time that it took, above 0.
-        tokens: (n,) tokens that the other way made of the same prompts, at least 1.
-        seconds: (n,) the time that it took, above 0.
-
-    Returns:
-        A dict of plain floats: speedup, low and high, the last two the ends of the interval.
-
-    Raises:
-        ValueError: fewer than two prompts, a number of tokens below 1, a time that is no finite
-            number above 0, or arguments of different length.
-
-    Example:
-        plain_tokens [10, 10], plain_seconds [1, 1], tokens [10, 10], seconds [.5, .25]
-        speedup (20 / .75) / (20 / 2) = 2.667; without the first prompt 4, without the second 2
-        mean 3, variance 1 / 2 · (1 + 1) = 1, error 1  →  2.667, from 0.707 to 4.627
-
-    Source: Tukey's jackknife, in Efron and Stein, The Jackknife Estimate of Variance (1981).
+        plain_tokens, plain_seconds: (n,) tokens of each prompt under plain decoding, and the time they took.
+        tokens, seconds: (n,) the same for the other way.
+    Returns: A dict of floats: `speedup` of all prompts, `low` and `high`, 1.96 errors below and above it.
+    Example: 10 tokens per prompt; plain_seconds [1, 1], seconds [.5, .25]
+        speed-up 2.667; without the first prompt 4, without the second 2: error 1  →  from 0.707 to 4.627
     """
-    plain_counts = whole_numbers("plain_tokens", plain_tokens, low=1)  # (n,) a list
-    plain_times = numbers("plain_seconds", plain_seconds, low=0.0, above=True)  # (n,)
-    counts = whole_numbers("tokens", tokens, low=1)  # (n,) a list
-    times = numbers("seconds", seconds, low=0.0, above=True)  # (n,)
-    check_same_length("plain_tokens", plain_counts, "plain_seconds", plain_times)
-    check_same_length("plain_tokens", plain_counts, "tokens", counts)
-    check_same_length("plain_tokens", plain_counts, "seconds", times)
-    if len(counts) < 2:
-        raise ValueError(f"plain_tokens has {len(counts)} entries, but it takes two or more.")
     ### BEGIN SOLUTION
-    measured = np.array([counts, times, plain_counts, plain_times])  # (4, n)
-    total = measured.sum(axis=1)[:, None]  # (4, 1)
-    made, took, plain_made, plain_took = np.hstack([total, total - measured])
-    ratios = (made / took) / (plain_made / plain_took)  # (1 + n,) of all, and with one left out
-    speedup, left_out = float(ratios[0]), ratios[1:]
-    reach = 1.96 * float(np.sqrt((left_out.size - 1) * left_out.var()))
-    return {"speedup": speedup, "low": speedup - reach, "high": speedup + reach}
+    measured = np.array([tokens, seconds, plain_tokens, plain_seconds])  # (4, n)
+    total = measured.sum(axis=1, keepdims=True)  # (4, 1)
+    made, took, plain_made, plain_took = np.hstack([total, total - measured])  # (1 + n,): of all, then without one
+    speedup, *without_one = ((made / took) / (plain_made / plain_took)).tolist()
+    error = math.sqrt((len(without_one) - 1) * np.var(without_one))
+    return {"speedup": speedup, "low": speedup - 1.96 * error, "high": speedup + 1.96 * error}
     ### END SOLUTION
 
 # %% check="9.4"
 check("9.4", speedup_with_interval)
 
 # %% [markdown]
-# **On the clock of this machine.** Six prompts of each domain, decoded plainly and by DSpark with seven drafts a round, at temperature 1. The two
-# ways draw different texts, so tokens differ as well as seconds. Steps of earlier lessons are your own where they pass. Plain
-# decoding gets no drafter, so that it does not pay for one.
+# **On the clock of this machine.** Six prompts per domain, decoded plainly and by DSpark with seven drafts per round, at temperature 1. The two
+# ways draw different texts, so tokens differ as well as seconds. Steps of earlier lessons are your own where they pass.
 
 # %% role="picture"
-from dataclasses import replace
-
 from dspark_mini.engine import Steps, generate
 
 print("by hand:", speedup_with_interval([10, 10], [1.0, 1.0], [10, 10], [0.5, 0.25]))
 
-
-class NoDrafter:
-    """Stands where a drafter would be, and costs nothing."""
-
-    bias, rows = None, 0
-
-    @property
-    def cache(self):
-        return self
-
-    def extend(self, tokens):
-        """Count the committed tokens, as the engine expects of a cache."""
-        self.rows += len(tokens)
+steps = Steps(verify_sampling=own("1.4"), cut=own("1.6"), rollback=own("7.1"), block_size=lambda trace: 7)
 
 
-speculative = Steps(verify_sampling=own("1.4"), cut=own("1.6"), rollback=own("7.1"), block_size=lambda trace: 7)
-plain = replace(speculative, keep_drafting=lambda trace: False)
-
-
-def decode(model, drafter, text, steps, seed):
-    """Let a model continue a prompt: the tokens and the seconds it took."""
+def decode(model, drafter, text, seed):
+    """Let a model continue a prompt, plainly where the drafter is None: the tokens and the seconds it took."""
     model.clear()
     rng, end = np.random.default_rng(seed), [model.tokenizer.end]
     start = time.perf_counter()
@@ -507,31 +419,30 @@ def decode(model, drafter, text, steps, seed):
     return len(trace.output), time.perf_counter() - start
 
 
-clock = {}
 for name, model in models.items():
+    drafter = model.drafters["dspark"]
     for domain in ("math", "code", "chat"):
         texts = lm_prompts(lm.tokenizer, domain, 6, seed=9)
-        decode(model, model.drafters["dspark"], texts[0], speculative, 0)  # to warm up; not counted
-        pairs = [                                    # in turns, so that a slow moment of the machine meets both
-            (*decode(model, NoDrafter(), text, plain, i), *decode(model, model.drafters["dspark"], text, speculative, i))
-            for i, text in enumerate(texts)
+        decode(model, drafter, texts[0], 0)          # to warm up; not counted
+        pairs = [                                    # in turns, so that a slow moment of the machine affects both
+            (*decode(model, None, text, i), *decode(model, drafter, text, i)) for i, text in enumerate(texts)
         ]
-        clock[name, domain] = list(zip(*pairs))      # four lists: tokens and seconds, plainly and with DSpark
-        found = speedup_with_interval(*clock[name, domain])
-        print(f"{name:6} {domain}  {sum(clock[name, domain][0]) / sum(clock[name, domain][1]):5.0f} tokens/s plain, "
+        clock = list(zip(*pairs))                    # four lists: tokens and seconds, plainly and with DSpark
+        found = speedup_with_interval(*clock)
+        print(f"{name:6} {domain}  {sum(clock[0]) / sum(clock[1]):5.0f} tokens/s plain, "
               f"{found['speedup']:.2f} times as fast with DSpark, 95 % from {found['low']:.2f} to {found['high']:.2f}")
 
 # %% [markdown]
 # Read the interval before the number: one that contains 1 proves no gain. Six prompts leave it wide, and a busy machine makes it much wider: a single
-# text that had to wait for the processor can make a speed-up of ten out of one of two, and only the interval tells. Quadruple the
-# prompts, and it shrinks by half. What the interval cannot know is what all prompts have in common: other domains, another temperature, another
+# text that had to wait for the processor can turn a speed-up of two into one of ten, and only the interval tells. With four times as many
+# prompts it shrinks by half. What the interval cannot know is what all prompts have in common: other domains, another temperature, another
 # machine.
 #
 # ## How the models were trained
 #
 # `dspark-mini appendix train` makes the weights that you have used: the target learns from a seeded corpus of three domains and is then
 # **frozen**. It writes rows of text itself, at temperature 1, and drafters learn from those, because their task is to guess *this* target and no
-# other. In every row anchors are drawn at random. The block behind each sees the target's features in front of its anchor
+# other. In every row anchors are drawn at random. The block after each anchor sees the target's features of earlier positions
 # only (lesson 02, task 2.4), and pays
 #
 # $$L = 0.1 \cdot \text{CE} + 0.9 \cdot \text{TV} + 1.0 \cdot \text{conf}$$
@@ -552,52 +463,53 @@ if "torch" in models:
     anchors = sample_anchors(12, 120, 16, 7, torch.Generator().manual_seed(0)).to(device)
     overlaps = {}
     with torch.inference_mode():
-        logits, features = target(rows)
+        target_logits, features = target(rows)
         for label, file in (("DFlash", "dflash"), ("DSpark", "dspark")):
             drafter = load_drafter(SHIPPED / f"{file}.safetensors", target)
-            parts = draft_loss(drafter, target, Blocks(rows, features, logits, anchors))
+            parts = draft_loss(drafter, target, Blocks(rows, features, target_logits, anchors))
             overlaps[label] = parts.pop("overlap").cpu().numpy()
             print(label, {part: round(float(value), 3) for part, value in parts.items()})
     figure = viz.acceptance_decay(overlaps, title="1 − ½ ‖q − p‖₁ by position, on the target's own text")
 else:
     figure = None
-    print("torch is not here, so the loss is not computed.")
+    print("torch is not installed, so the loss is not computed.")
 figure
 
 # %% [markdown]
-# The curve is the chance that a draft is accepted at each position, on texts that the target wrote. DFlash guesses its positions apart from each other
-# and pays for it towards the end of the block; DSpark's head knows the token in front.
+# The curve is the chance that a draft is accepted at each position, on texts that the target wrote. DFlash guesses its positions independently of
+# each other and pays for it towards the end of the block; DSpark's head knows the token before.
 #
 # ## What you can run
 #
 # | you type | you get |
 # |---|---|
 # | `dspark-mini race --backend torch --device cuda` | plain decoding against the drafters, live, then a table; also `cpu` and `mps` |
-# | `dspark-mini appendix train` | target and drafters, from seeds; stopped, it goes on |
+# | `dspark-mini appendix train` | target and drafters, from seeds; if stopped, it resumes |
 # | `dspark-mini appendix reproduce` | the paper's tables and figures at this scale, in one JSON, with intervals |
 #
-# Results that ship with the kit lie in `dspark_mini/appendix/results/`, each with the name of its hardware. A machine whose name stands in no such
-# file was not measured, and nothing is said about it here.
+# Results that ship with the kit lie in `dspark_mini/appendix/results/`, each with the name of its hardware. A machine whose name is in none of
+# these files was not measured, and nothing is claimed about it here.
 #
-# Reading `dspark_mini/appendix/`, in this order: `model.py` (the target, the static cache of task 9.1), `drafters.py` (DFlash, DSpark and an
-# autoregressive one), `engine.py` (the same loop as in lesson 07), `blocks.py` (the training forward and the loss), `training_data.py` and `training.py`,
-# `plan.py` (what is trained, in which order), `evidence/batched.py` (task 9.2), `evidence/step_times.py` (task 9.3) and `evidence/serving.py` (lesson 05 on a
-# server in miniature).
+# Read `dspark_mini/appendix/` in this order: `model.py` (the target, the static cache of task 9.1), `drafters.py` (DFlash, DSpark and an
+# autoregressive one), `engine.py` (adapters that give these models the interface of lesson 07's engine), `blocks.py` (the training forward and the
+# loss), `training_data.py` and `training.py`, `plan.py` (what is trained, in which order), `evidence/batched.py` (task 9.2),
+# `evidence/step_times.py` (task 9.3) and `evidence/serving.py` (lesson 05 on a server in miniature).
 #
 # ## Looking back
 #
-# * **What you saw.** The text does not depend on the hardware; the speed does, through T(8) / T(1) and the curve behind it. So the comparison
+# * **What you saw.** The text does not depend on the hardware; the speed does, through T(8) / T(1) and the rest of that curve. So the comparison
 #   comes in this order: same answers, then times as medians, then a ratio of sums, then its interval.
-# * **What the paper reports.** The sequential head adds 0.2–1.3 % to a round's latency (draft lengths 4–16, batch 128); in serving, each user is
-#   60–85 % faster at the same total throughput, and the verify budget falls from 4–6 tokens a request to 1–2 as concurrency grows
-#   (DSpark, arXiv 2607.05147). Those are its models and its GPUs; compare shapes, not numbers.
+# * **What the paper reports.** The sequential head adds 0.2–1.3 % to a round's latency (draft lengths 4–16, batch 128). In serving, at the same
+#   total throughput, each user is 60–85 % faster with V4-Flash and 57–78 % with V4-Pro than with MTP-1, whose budget is always two tokens per
+#   request, the anchor included. The text puts DSpark's budget at roughly 4–6 tokens (DSpark, arXiv 2607.05147). Those are its models and its
+#   GPUs; compare shapes, not numbers.
 # * **What production engines got wrong here.**
 #   *A static cache without its mask*: the attention kernel inferred a causal mask from the length of the whole cache, and the numbers were
 #   wrong ([Transformers pull request 30437](https://github.com/huggingface/transformers/pull/30437)).
 #   *`starts` one entry short*: a slice of R numbers where R + 1 belong, in the path of speculative decoding
 #   ([vLLM pull request 39120](https://github.com/vllm-project/vllm/pull/39120)).
 #   *Positions frozen into a graph*: with captured graphs, verified rows went to the slots of the dummy batch that the graph was captured with.
-#   The tokens accepted a step stayed at 1.32, and GSM8K fell from 96 to 88
+#   The accepted tokens per step stayed at 1.32, and GSM8K fell from 96 to 88
 #   ([TensorRT-LLM pull request 17110](https://github.com/NVIDIA/TensorRT-LLM/pull/17110)): look at the answers, not only at τ.
 #   *Acceptance without a gain*: 3.3 tokens accepted in blocks of 8, and still slower than plain decoding, because of what the wide forward costs
 #   ([mlxcel issue 1782](https://github.com/lablup/mlxcel/issues/1782)).
