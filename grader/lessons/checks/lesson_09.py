@@ -36,6 +36,7 @@ TASK_9_1 = Task(
             "A new token sees all earlier tokens, the new ones before it and itself, and none after it.",
             "Row i is True in the slots 0 to rows + i, the last one included.",
             example(2, 2, 4, gives=seen(3, 4, slots=4)),
+            example(1, 2, 4, gives=seen(2, 3, slots=4)),
         ),
         values(
             "slots_behind_are_unseen",

@@ -121,7 +121,7 @@ def short_tables(rng: Rng) -> Iterator[Call]:
         sizes = some_sizes(rng)
         yield call(sizes, np.cumsum(rng.uniform(0.05, 0.5, size=len(sizes))), int(rng.integers(1, sizes[-1])))
     yield call([1, 4, 8], [0.25, 0.5, 2.0], 6)
-    yield call(np.arange(1, 2001), np.cumsum(rng.uniform(0.001, 0.01, size=2000)), 500)
+    yield call(np.arange(1, 2001), np.cumsum(rng.uniform(0.001, 0.01, size=2000)), 100)
 
 
 def single_size(rng: Rng) -> Iterator[Call]:
