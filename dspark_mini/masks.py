@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dspark_mini.contracts import integer, takes
 from dspark_mini.inputs import whole_number, whole_numbers
 
 
@@ -45,30 +46,23 @@ def block_mask(context_length: int, anchor_positions: ArrayLike, block_length: i
     ### END SOLUTION
 
 
-def verification_mask(context_length: int, draft_length: int) -> NDArray[np.bool_]:
-    """Build the mask of the target's verification forward over the context and the drafted tokens.
-
-    Context token i sees the context up to and with itself. A draft sees the whole context, the
-    drafts before it and itself. So every row knows just what it would know in plain decoding.
+@takes(context_length=integer(), draft_length=integer())
+def verification_mask(context_length, draft_length):
+    """Build the mask of the target's verification forward: every row sees the tokens up to its own, as in decoding.
 
     Args:
-        context_length: number of context tokens, the anchor x_0 as the last of them; at least 0.
-        draft_length: γ, the number of drafted tokens, at least 0.
+        context_length: number of context tokens, the anchor x_0 the last of them.
+        draft_length: γ, the number of drafted tokens.
 
     Returns:
-        Boolean array (n, n), n = context_length + draft_length, the context first; True where the
-        row may attend to the column.
-
-    Raises:
-        ValueError: a negative length.
+        Boolean array (n, n), n = context_length + draft_length, the context first; True where the row may attend
+        to the column.
 
     Example:
         context_length 1, draft_length 2  →  [[1, 0, 0], [1, 1, 0], [1, 1, 1]] as booleans
 
     Source: Leviathan et al. (arXiv 2211.17192), Section 2: one forward scores all prefixes.
     """
-    context_length = whole_number("context_length", context_length, low=0)
-    draft_length = whole_number("draft_length", draft_length, low=0)
     ### BEGIN SOLUTION
     position = np.arange(context_length + draft_length)  # (n,)
     return position <= position[:, None]

@@ -6,11 +6,25 @@ the 0-based position and the value.
 
 from __future__ import annotations
 
-from dspark_mini.kinds import whole
+from dspark_mini.kinds import Array, whole
 
 # --- Lesson 00 --------------------------------------------------------------------------------------------------------
 
 # --- Lesson 01 --------------------------------------------------------------------------------------------------------
+
+
+def token_is_possible(q: Array, token: int) -> None:
+    """A token was drawn from q, so q gives it a positive probability."""
+    if q[token] == 0.0:
+        raise ValueError(f"q[{token}] is 0, so token {token} cannot have been drafted.")
+
+
+def drafts_are_possible(draft_tokens: list[int], draft_probs: Array) -> None:
+    """Every draft was drawn from its own row, which gives it a positive probability."""
+    for k, token in enumerate(draft_tokens):
+        if draft_probs[k, token] == 0.0:
+            raise ValueError(f"draft_probs[{k}] gives 0 to token {token}, which was drafted there.")
+
 
 # --- Lesson 06 --------------------------------------------------------------------------------------------------------
 

@@ -57,7 +57,15 @@ class Session:
 
     def outcomes(self, calls: Iterable[Call]) -> list[Outcome]:
         """Make several calls in one batch, their arguments converted; a stub or a hung function ends the check."""
-        done = self.caller.outcomes([self.converted(call) for call in calls])
+        return self._made([self.converted(call) for call in calls])
+
+    def outcomes_by_seed(self, call: Call, seeds: Iterable[int]) -> list[Outcome]:
+        """Make one call with several seeds; its arguments are converted once."""
+        call = self.converted(call)
+        return self._made([with_seed(call, seed) for seed in seeds])
+
+    def _made(self, calls: list[Call]) -> list[Outcome]:
+        done = self.caller.outcomes(calls)
         for outcome in done:
             self._look_at(outcome)
         return done
@@ -188,8 +196,7 @@ class Law:
         return None
 
     def _deviation(self, session: Session, case: LawCase) -> tuple[str, str] | None:
-        seeds = session.rng.integers(2**31, size=self.samples)
-        results = session.outcomes([with_seed(case.call, int(seed)) for seed in seeds])
+        results = session.outcomes_by_seed(case.call, session.rng.integers(2**31, size=self.samples).tolist())
         counts: Counter[Any] = Counter()
         for result in results:
             try:

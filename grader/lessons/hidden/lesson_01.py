@@ -1,0 +1,421 @@
+"""Lesson 01, verification: oracles and hidden cases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from grader.check.judges import LawCase
+from grader.lessons.tasks import Hidden
+from grader.run.child.calling import Call, Seed, call
+
+Rng = np.random.Generator
+Array = np.ndarray[Any, Any]
+SEED = Seed(0)
+
+
+# --- 1.1 verify_greedy ------------------------------------------------------------------------------------------------
+
+
+def greedy(draft_tokens: list[int], target_logits: Array) -> dict[str, Any]:
+    """Decode token by token, as long as the drafts turn out to be what decoding would have said."""
+    tokens: list[int] = []
+    for k, row in enumerate(target_logits.tolist()):
+        if tokens != draft_tokens[:k]:
+            break
+        tokens.append(row.index(max(row)))
+    return {"accepted": len(tokens) - 1, "tokens": tokens}
+
+
+def rounds(rng: Rng, agreement: float, low: int = 1) -> Iterator[tuple[list[int], Array]]:
+    """Drafts and target rows of every small shape; a draft is the target's choice with a given probability."""
+    for _ in range(20):
+        gamma, vocabulary = int(rng.integers(low, 8)), int(rng.integers(2, 12))
+        rows = rng.normal(scale=3.0, size=(gamma + 1, vocabulary))
+        best = rows[:-1].argmax(axis=1)
+        other = (best + rng.integers(1, vocabulary, size=gamma)) % vocabulary
+        yield np.where(rng.random(gamma) < agreement, best, other).tolist(), rows
+
+
+def mixed_rounds(rng: Rng) -> Iterator[Call]:
+    for drafts, rows in rounds(rng, 0.7):
+        yield call(drafts, rows)
+    yield call([2, 0, 1], [[0.0, 1.0, 2.0], [3.0, 2.0, 1.0], [2.0, 1.0, 0.0], [0.0, 5.0, 0.0]])
+    large = rng.normal(size=(65, 2000))
+    yield call(large[:-1].argmax(axis=1).tolist(), large)
+
+
+def one_mismatch(rng: Rng) -> Iterator[Call]:
+    """One draft is wrong, and all later ones agree with their rows again."""
+    for drafts, rows in rounds(rng, 1.0, low=2):
+        at = int(rng.integers(len(drafts)))
+        drafts[at] = (drafts[at] + 1) % rows.shape[1]
+        yield call(drafts, rows)
+
+
+def full_rounds(rng: Rng) -> Iterator[Call]:
+    for drafts, rows in rounds(rng, 1.0):
+        yield call(drafts, rows)
+
+
+def empty_rounds(rng: Rng) -> Iterator[Call]:
+    for vocabulary in range(1, 9):
+        yield call([], rng.normal(size=(1, vocabulary)))
+
+
+def tied_rounds(rng: Rng) -> Iterator[Call]:
+    """Few levels, exact binary fractions: most rows have a tie, and the drafts are among the best."""
+    for _, rows in rounds(rng, 1.0):
+        tied = rng.integers(0, 2, size=rows.shape) / 4.0
+        yield call([int(rng.choice(np.flatnonzero(row == row.max()))) for row in tied[:-1]], tied)
+
+
+def masked_rounds(rng: Rng) -> Iterator[Call]:
+    """Most tokens are masked by −inf, and what is left is negative."""
+    for _, rows in rounds(rng, 1.0):
+        masked = np.where(rng.random(rows.shape) < 0.6, -np.inf, -np.abs(rows) - 1.0)
+        masked[np.arange(len(rows)), rng.integers(rows.shape[1], size=len(rows))] = -40.0
+        yield call(masked[:-1].argmax(axis=1).tolist(), masked)
+
+
+# --- 1.2 acceptance_probability ---------------------------------------------------------------------------------------
+
+
+def acceptance(p: Array, q: Array, token: int) -> float:
+    """Of the mass that the draft gives the token, the share that the target has as well; in exact fractions."""
+    drafted, wanted = Fraction(float(q[token])), Fraction(float(p[token]))
+    return float((drafted - max(drafted - wanted, Fraction(0))) / drafted)
+
+
+def pairs(rng: Rng) -> Iterator[tuple[Array, Array]]:
+    """Two distributions over one vocabulary, positive everywhere."""
+    for _ in range(20):
+        p, q = rng.dirichlet(np.ones(int(rng.integers(2, 9))), size=2) + 1e-3
+        yield p / p.sum(), q / q.sum()
+
+
+def overrated(rng: Rng) -> Iterator[Call]:
+    """The draft gives the token more than the target does: the ratio decides."""
+    for p, q in pairs(rng):
+        for token in np.flatnonzero(p < q):
+            yield call(p, q, int(token))
+    p, q = rng.dirichlet(np.ones(2000), size=2)
+    yield call(p, q, int((q - p).argmax()))
+
+
+def underrated(rng: Rng) -> Iterator[Call]:
+    for p, q in pairs(rng):
+        for token in np.flatnonzero(p > q):
+            yield call(p, q, int(token))
+
+
+def acceptance_edges(rng: Rng) -> Iterator[Call]:
+    """Equal rows, a target that excludes the token, a draft that is sure of it."""
+    for p, q in pairs(rng):
+        token = int(rng.integers(p.size))
+        without = np.where(np.arange(p.size) == token, 0.0, p)
+        yield call(p, p, token)
+        yield call(without / without.sum(), q, token)
+        yield call(p, np.eye(p.size)[token], token)
+
+
+def tiny_tokens(rng: Rng) -> Iterator[Call]:
+    """Both give the token next to nothing; the ratio is an ordinary number."""
+    for exponent in (12, 18, 27, 60, 200):
+        tiny = 2.0**-exponent
+        share = float(rng.integers(1, 8)) / 8.0
+        yield call([1.0 - share * tiny, share * tiny], [1.0 - tiny, tiny], 1)
+
+
+# --- 1.3 residual_distribution ----------------------------------------------------------------------------------------
+
+
+def residual(p: Array, q: Array) -> Array:
+    """Take off each token what has come through already."""
+    missing = [wanted - min(wanted, drafted) for wanted, drafted in zip(p.tolist(), q.tolist())]
+    mass = math.fsum(missing)
+    return np.array([m / mass for m in missing] if mass else p)
+
+
+def random_pairs(rng: Rng) -> Iterator[Call]:
+    for p, q in pairs(rng):
+        yield call(p, q)
+    p, q = rng.dirichlet(np.full(500, 4.0), size=2)
+    yield call(p, q)
+
+
+def many_surpluses(rng: Rng) -> Iterator[Call]:
+    """The draft overrates a single token, so that the surplus is spread over all the others."""
+    for p, _ in pairs(rng):
+        token = int(rng.integers(p.size))
+        yield call(p, 0.75 * p + 0.25 * np.eye(p.size)[token])
+        yield call(p, np.eye(p.size)[token])
+
+
+def equal_rows(rng: Rng) -> Iterator[Call]:
+    for p, _ in pairs(rng):
+        yield call(p, p)
+        yield call(np.eye(p.size)[0], np.eye(p.size)[0])
+
+
+def disjoint_rows(rng: Rng) -> Iterator[Call]:
+    """No token has a probability in both rows: the residual is p itself."""
+    for p, q in pairs(rng):
+        yield call(np.concatenate([p, np.zeros(q.size)]), np.concatenate([np.zeros(p.size), q]))
+
+
+def nearly_equal_rows(rng: Rng) -> Iterator[Call]:
+    """A surplus of a few millionths or less, exact in binary: normalised like any other."""
+    for exponent in (10, 20, 30, 40):
+        tiny = 2.0**-exponent
+        yield call([0.25 + tiny, 0.5 - 2 * tiny, 0.25 + tiny], [0.25, 0.5, 0.25])
+        yield call([0.5 - tiny, 0.25 + tiny, 0.25], [0.5, 0.25, 0.25])
+
+
+# --- 1.4 verify_sampling ----------------------------------------------------------------------------------------------
+
+
+def sampled_if_certain(draft_tokens: list[int], draft_probs: Array, target_probs: Array, rng: Rng) -> dict[str, Any]:
+    """Follow a round in which every decision has probability 0 or 1; what is drawn makes no difference."""
+    tokens: list[int] = []
+    for k, token in enumerate(draft_tokens):
+        if target_probs[k, token] < draft_probs[k, token]:
+            assert target_probs[k, token] == 0.0
+            (sure,) = np.flatnonzero(target_probs[k] > draft_probs[k]).tolist()
+            return {"accepted": k, "tokens": [*tokens, sure]}
+        tokens.append(token)
+    (sure,) = np.flatnonzero(target_probs[-1]).tolist()
+    return {"accepted": len(draft_tokens), "tokens": [*tokens, sure]}
+
+
+def law_case(drafts: list[int], q: Any, p: Any) -> LawCase:
+    """Write down the exact law of (accepted, tokens) for one round, by walking along the drafts."""
+    target, draft, chances, reach = np.array(p), np.array(q), dict[Any, float](), 1.0
+    for k, token in enumerate(drafts):
+        accept = min(1.0, float(target[k, token] / draft[k, token]))
+        excess = np.maximum(target[k] - draft[k], 0.0)
+        for other in np.flatnonzero(excess) if accept < 1.0 else ():
+            share = float(excess[other] / excess.sum())
+            chances[k, (*drafts[:k], int(other))] = reach * (1.0 - accept) * share
+        reach *= accept
+    for bonus in np.flatnonzero(target[-1]) if reach > 0.0 else ():
+        chances[len(drafts), (*drafts, int(bonus))] = reach * float(target[-1, bonus])
+    return LawCase(call(drafts, q, p, SEED), chances)
+
+
+def relabelled(rng: Rng, drafts: list[int], q: Any, p: Any) -> LawCase:
+    """Give the tokens other numbers, so that no law can be learned by heart; the probabilities stay."""
+    target, draft = np.array(p), np.array(q)
+    order = rng.permutation(target.shape[1])
+    place = np.argsort(order)
+    return law_case([int(place[token]) for token in drafts], draft[:, order], target[:, order])
+
+
+def sure_rounds(rng: Rng) -> Iterator[Call]:
+    """Target rows of 0 and 1: the outcome is that of greedy verification, whatever the draft rows are."""
+    for drafts, logits in rounds(rng, 0.7):
+        rows = np.eye(logits.shape[1])[logits.argmax(axis=1)]
+        q = rng.dirichlet(np.ones(logits.shape[1]), size=len(drafts))
+        yield call(drafts, 0.5 * q + 0.5 * rows[:-1], rows, SEED)
+    best = rng.integers(2000, size=65)
+    yield call(best[:-1].tolist(), np.full((64, 2000), 1.0 / 2000.0), np.eye(2000)[best], SEED)
+
+
+def sure_rounds_with_tail(rng: Rng) -> Iterator[Call]:
+    """A draft that is sure to be rejected, in front of drafts that would be accepted."""
+    for drafts, logits in rounds(rng, 1.0, low=2):
+        vocabulary, at = logits.shape[1], int(rng.integers(len(drafts)))
+        rows = np.eye(vocabulary)[logits.argmax(axis=1)]
+        drafts[at] = (drafts[at] + 1) % vocabulary
+        yield call(drafts, np.full((len(drafts), vocabulary), 1.0 / vocabulary), rows, SEED)
+
+
+def certain_rounds(rng: Rng) -> Iterator[Call]:
+    """Drafts with p = q, then perhaps one with p = 0; the first number drawn is the smallest or the largest."""
+    for _ in range(10):
+        gamma, vocabulary = int(rng.integers(1, 4)), int(rng.integers(2, 5))
+        q = rng.dirichlet(np.ones(vocabulary), size=gamma) * 0.5 + 0.5 / vocabulary
+        bonus = np.eye(vocabulary)[rng.integers(vocabulary, size=1)]
+        drafts = rng.integers(vocabulary, size=gamma).tolist()
+        sure = np.eye(vocabulary)[(drafts[0] + 1) % vocabulary][None]
+        for seed in (Seed(0, (0.0, 0.5)), Seed(0, (1.0 - 2.0**-53, 0.5))):
+            yield call(drafts, q, np.vstack([q, bonus]), seed)
+            yield call(drafts, q, np.vstack([sure, q[1:], bonus]), seed)
+
+
+def overrated_drafts(rng: Rng) -> Iterator[LawCase]:
+    yield relabelled(rng, [0], [[0.5, 0.25, 0.25]], [[0.125, 0.25, 0.625], [0.0, 1.0, 0.0]])
+
+
+def rejected_drafts(rng: Rng) -> Iterator[LawCase]:
+    """The residual is (0, .25, .75), while p without the draft would be (0, .5, .5)."""
+    yield relabelled(rng, [0], [[0.75, 0.25, 0.0]], [[0.25, 0.375, 0.375], [1.0, 0.0, 0.0]])
+
+
+def bonus_rows(rng: Rng) -> Iterator[LawCase]:
+    yield relabelled(rng, [0], [[0.25, 0.5, 0.25]], [[0.5, 0.25, 0.25], [0.125, 0.125, 0.75]])
+
+
+# --- 1.5 verification_mask --------------------------------------------------------------------------------------------
+
+
+def mask(context_length: int, draft_length: int) -> Array:
+    """Say for every cell, by the sentences of the task, who sees whom."""
+    n = context_length + draft_length
+    cells = np.zeros((n, n), dtype=bool)
+    for row in range(n):
+        for column in range(n):
+            among_drafts = row >= context_length and column >= context_length
+            cells[row, column] = row - column >= 0 if among_drafts or row < context_length else column < context_length
+    return cells
+
+
+def long_contexts(rng: Rng) -> Iterator[Call]:
+    """One draft only: everything else is the context."""
+    for context in range(2, 12):
+        yield call(context, 1)
+
+
+def long_drafts(rng: Rng) -> Iterator[Call]:
+    """One context token only: everything else is the draft."""
+    for draft in range(2, 12):
+        yield call(1, draft)
+
+
+def any_lengths(rng: Rng) -> Iterator[Call]:
+    for _ in range(20):
+        yield call(int(rng.integers(2, 16)), int(rng.integers(2, 9)))
+    yield call(256, 64)
+
+
+def no_context(rng: Rng) -> Iterator[Call]:
+    for draft in range(1, 9):
+        yield call(0, draft)
+
+
+# --- 1.6 cut_output ---------------------------------------------------------------------------------------------------
+
+
+def cut(tokens: list[int], stop_tokens: list[int], max_new_tokens: int) -> list[int]:
+    """The smallest of several ends: of the list, of the cap, and after the first occurrence of each stop token."""
+    ends = [tokens.index(stop) + 1 for stop in stop_tokens if stop in tokens]
+    return tokens[: min([len(tokens), max_new_tokens, *ends])]
+
+
+def outputs(rng: Rng, vocabulary: int, cap: int | None = None) -> Iterator[tuple[list[int], list[int], int]]:
+    """Tokens, stop tokens and a cap, small enough to meet often."""
+    for _ in range(20):
+        size = int(rng.integers(1, 12))
+        stops = rng.choice(vocabulary, size=int(rng.integers(1, 3)), replace=False).tolist()
+        yield rng.integers(vocabulary, size=size).tolist(), stops, cap or int(rng.integers(0, size + 3))
+
+
+def first_stops(rng: Rng) -> Iterator[Call]:
+    """Several stop tokens in one output; the cap is out of the way."""
+    for tokens, stops, cap in outputs(rng, 4, cap=99):
+        yield call(tokens, stops, cap)
+    yield call([3, 1, 4, 1, 5], [1], 99)
+
+
+def several_stops(rng: Rng) -> Iterator[Call]:
+    """Two stop tokens that both occur, in either order, and not in the order of stop_tokens."""
+    for tokens, _, _ in outputs(rng, 6):
+        first, second = rng.permutation([6, 7]).tolist()
+        mixed = [*tokens, first, *tokens[:2], second, *tokens[:1]]
+        yield call(mixed, [6, 7], 99)
+        yield call(mixed, [7, 6], 99)
+
+
+def caps(rng: Rng) -> Iterator[Call]:
+    """No stop token occurs: only the cap cuts."""
+    for tokens, _, cap in outputs(rng, 5):
+        yield call(tokens, [5, 6], cap)
+    yield call(rng.integers(1000, size=2000), rng.integers(1000, 2000, size=200), 1999)
+
+
+def caps_and_stops(rng: Rng) -> Iterator[Call]:
+    """A stop token at every place, and caps just before it, at it and just after it."""
+    for at in range(5):
+        tokens = rng.integers(5, size=6).tolist()
+        tokens[at] = 9
+        for cap in range(max(at - 1, 0), at + 3):
+            yield call(tokens, [9], cap)
+
+
+def edges_of_output(rng: Rng) -> Iterator[Call]:
+    for tokens, stops, cap in outputs(rng, 4):
+        yield call(tokens, [], cap)
+        yield call([], stops, cap)
+        yield call(tokens, stops, 0)
+        yield call(tokens, stops * 2, cap)
+    yield call([], [], 0)
+    yield call([0, 1, 0], [0], 5)
+    yield call([1, 0], [0], 5)
+
+
+HIDDEN = {
+    "1.1": Hidden(
+        greedy,
+        {
+            "accepts_matching_prefix": mixed_rounds,
+            "first_mismatch_ends_it": one_mismatch,
+            "bonus_if_all_accepted": full_rounds,
+            "no_drafts": empty_rounds,
+            "ties_go_to_lowest_id": tied_rounds,
+            "masked_and_negative_logits": masked_rounds,
+        },
+    ),
+    "1.2": Hidden(
+        acceptance,
+        {
+            "ratio_of_target_to_draft": overrated,
+            "never_above_one": underrated,
+            "edges": acceptance_edges,
+            "small_probabilities_count": tiny_tokens,
+        },
+    ),
+    "1.3": Hidden(
+        residual,
+        {
+            "surplus_normalised": random_pairs,
+            "every_surplus_counts": many_surpluses,
+            "equal_rows_return_target": equal_rows,
+            "disjoint_rows": disjoint_rows,
+            "tiny_surplus_normalised": nearly_equal_rows,
+        },
+    ),
+    "1.4": Hidden(
+        sampled_if_certain,
+        {
+            "sure_rows_decide": sure_rounds,
+            "nothing_behind_rejection": sure_rounds_with_tail,
+            "certain_whatever_is_drawn": certain_rounds,
+            "accepts_with_p_over_q": overrated_drafts,
+            "residual_after_rejection": rejected_drafts,
+            "bonus_from_last_row": bonus_rows,
+        },
+    ),
+    "1.5": Hidden(
+        mask,
+        {
+            "draft_sees_earlier_and_itself": long_drafts,
+            "context_is_causal": long_contexts,
+            "draft_sees_whole_context": any_lengths,
+            "no_context": no_context,
+        },
+    ),
+    "1.6": Hidden(
+        cut,
+        {
+            "ends_with_first_stop": first_stops,
+            "any_stop_token_ends": several_stops,
+            "capped": caps,
+            "cap_and_stop_together": caps_and_stops,
+            "nothing_to_cut": edges_of_output,
+        },
+    ),
+}
