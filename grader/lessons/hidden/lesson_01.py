@@ -252,12 +252,8 @@ def overrated_drafts(rng: Rng) -> Iterator[LawCase]:
 
 
 def rejected_drafts(rng: Rng) -> Iterator[LawCase]:
-    """The residual is (0, .25, .75), while p without the draft would be (0, .5, .5)."""
-    yield relabelled(rng, [0], [[0.75, 0.25, 0.0]], [[0.25, 0.375, 0.375], [1.0, 0.0, 0.0]])
-
-
-def bonus_rows(rng: Rng) -> Iterator[LawCase]:
-    yield relabelled(rng, [0], [[0.25, 0.5, 0.25]], [[0.5, 0.25, 0.25], [0.125, 0.125, 0.75]])
+    """The residual is (0, 0, 1/4, 3/4), while p without the draft would be (0, 1/2, 1/8, 3/8)."""
+    yield relabelled(rng, [0], [[0.5, 0.5, 0.0, 0.0]], [[0.0, 0.5, 0.125, 0.375], [1.0, 0.0, 0.0, 0.0]])
 
 
 # --- 1.5 verification_mask --------------------------------------------------------------------------------------------
@@ -396,7 +392,6 @@ HIDDEN = {
             "certain_whatever_is_drawn": certain_rounds,
             "accepts_with_p_over_q": overrated_drafts,
             "residual_after_rejection": rejected_drafts,
-            "bonus_from_last_row": bonus_rows,
         },
     ),
     "1.5": Hidden(

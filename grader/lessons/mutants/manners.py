@@ -50,11 +50,13 @@ def _memories(task: Task) -> Iterator[Fault]:
 
     yield "first_result_kept", "no_memory", "The first result can be kept.", remember(lambda args: "")
     yield "remembered_by_shapes", "no_memory", "Inputs of the same shapes are the same.", remember(_shapes)
-    for left_out in sorted({position for position, _ in twins(session, judge.examples)} if len(names) > 1 else ()):
+    others = twins(session, judge.examples)
+    for left_out in sorted({position for position, _ in others} if len(names) > 1 else ()):
         name = names[left_out]
         key = remember(lambda args, i=left_out: repr((args[:i], args[i + 1 :])))  # type: ignore[misc]
         yield f"remembered_without_{name}", "no_memory", f"Results can be kept whatever {name} is.", key
-    if isinstance(judge.examples[0].expected, (list, dict, np.ndarray)):
+    results = [example.expected for example in judge.examples] + [twin.expected for _, twin in others]
+    if any(_overwrites(one, other) for one in results for other in results):
         yield "one_object_for_all_results", "no_memory", "A list or array can be filled anew each time.", _shared(task)
 
 
@@ -116,6 +118,13 @@ def _shared(task: Task) -> Function:
         return kept[0]
 
     return function
+
+
+def _overwrites(one: Any, other: Any) -> bool:
+    """Tell whether a result that is filled anew would show another value; masks of one shape may all be equal."""
+    if isinstance(one, np.ndarray) and one.shape != other.shape:
+        return False
+    return isinstance(one, (list, dict, np.ndarray)) and not same_value(one, other)
 
 
 def _argument(task: Task, position: int) -> Iterator[Any]:
