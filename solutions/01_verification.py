@@ -208,7 +208,7 @@ def residual_distribution(p, q):
     Args:
         p: (V,) the target's distribution at this position.
         q: (V,) the distribution that the rejected token was drawn from.
-    Returns: norm(max(p − q, 0)), a new array (V,); p itself where nothing is in excess, as for p = q.
+    Returns: norm(max(p − q, 0)), a new array (V,); a copy of p where nothing is in excess, as for p = q.
     Example: p (.5, .3, .2), q (.2, .2, .6): excess (.3, .1, 0), sum .4  →  (.75, .25, 0)
     """
     ### BEGIN SOLUTION
