@@ -1,152 +1,134 @@
-"""The bugs of the bug clinic: here every function is WRONG, on purpose.
+"""The bug clinic's bugs: what stood in the functions of clinic and clinic_rounds before they were repaired.
 
-Each has the name of a function in clinic, and its body is what stood there in place of the repair: it takes the
-values that the checks at the top of that function return. The build writes these bodies into the learner's notebook
-(see grader/build.py), and grader/mutants proves that the checks catch them.
+Each function is named after the one that it breaks, and its body stands in the learner's notebook in place of the
+repair. The docstring says what its author believed; the mutants prove that the checks catch it.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
-
-from dspark_mini.inputs import check_best
-
-Row = NDArray[np.float64]
 
 
-def visible_features(anchors: NDArray[np.int_], block_length: int) -> NDArray[np.bool_]:
-    """Context by the number of the block."""
-    block = np.arange(anchors.size)  # (A,)
+def visible_features(anchor_positions, block_length):
+    """Context goes by the number of the block."""
+    block = np.arange(len(anchor_positions))  # (A,)
     feature_block = np.repeat(block, block_length)  # (A·γ,) which block brought a feature
     return feature_block < block[:, None]  # (A, A·γ)
 
 
-def tapped_features(states: list[Row], layers: list[int]) -> Row:
-    """A layer's number taken for its index among the hidden states."""
-    wanted = [states[layer] for layer in layers]  # each (d,)
-    return np.concatenate(wanted)
+def tapped_features(hidden_states, layer_ids):
+    """A layer's number is its index among the hidden states."""
+    return np.concatenate([hidden_states[layer] for layer in layer_ids])
 
 
-def block_input_positions(cached: list[int], block_size: int) -> list[int]:
+def block_input_positions(cached_positions, block_size):
     """The block starts at the position of the newest row in the cache."""
-    newest = cached[-1] if cached else 0
-    return [newest + k for k in range(block_size)]
+    start = cached_positions[-1] if cached_positions else 0
+    return [start + k for k in range(block_size)]
 
 
-def read_predictions(logits: NDArray[Any], layout: str) -> list[int]:
+def read_predictions(block_logits, layout):
     """The anchor's row is skipped in either layout."""
-    tokens = []
-    for k in range(1, len(logits)):
-        best = int(logits[k].argmax())
-        check_best(logits[k, best], block_logits=(k, logits[k]))
-        tokens.append(best)
-    return tokens
+    return block_logits[1:].argmax(axis=1).tolist()
 
 
-def draft_in_target_ids(token: int, probs: Row, target_ids: list[int], vocabulary: int) -> dict[str, Any]:
-    """The token is carried over, its probabilities are only filled up."""
+def draft_in_target_ids(token, draft_probs, d2t, vocabulary):
+    """The token is translated, its probabilities are only padded."""
     row = np.zeros(vocabulary)
-    row[: probs.size] = probs
-    return {"token": target_ids[token], "row": row}
+    row[: len(draft_probs)] = draft_probs
+    return {"token": token + d2t[token], "row": row}
 
 
-def greedy_proposal(probs: NDArray[np.float64]) -> dict[str, Any]:
-    """The argmax is drafted, and the softmax handed over as q."""
-    tokens = probs.argmax(axis=1)  # (γ,)
-    return {"tokens": tokens.tolist(), "rows": probs}
+def greedy_proposal(draft_probs):
+    """The argmax is drafted, and the softmax is handed over as q."""
+    tokens = draft_probs.argmax(axis=1)  # (γ,)
+    return {"tokens": tokens.tolist(), "rows": draft_probs}
 
 
-def top_k_proposal(probs: Row, top_k: int, rng: np.random.Generator) -> dict[str, Any]:
-    """The token is drawn after top-k, the row is the one before it."""
-    kept = np.argsort(-probs, kind="stable")[:top_k]
-    weights = probs[kept] / probs[kept].sum()
-    return {"token": int(rng.choice(kept, p=weights)), "row": probs}
+def top_k_proposal(draft_probs, top_k, rng):
+    """The token is drawn after top-k, and the row is the one before it."""
+    kept = np.argsort(-draft_probs, kind="stable")[:top_k]
+    weights = draft_probs[kept] / draft_probs[kept].sum()
+    return {"token": int(rng.choice(kept, p=weights)), "row": draft_probs}
 
 
-def accepted_by_uniforms(tokens: list[int], q: Row, p: Row, chances: Row) -> int:
-    """The target's best probability stands in for q."""
+def accepted_by_uniforms(draft_tokens, draft_probs, target_probs, uniforms):
+    """The target's highest probability stands in for q."""
     accepted = 0
-    for k, token in enumerate(tokens):
-        if chances[k] >= p[k, token] / p[k].max():
+    for x, p, uniform in zip(draft_tokens, target_probs, uniforms):
+        if uniform >= p[x] / p.max():
             break
         accepted += 1
     return accepted
 
 
-def emit_one_token(token: int, target: Row, draft: Row, rng: np.random.Generator) -> int:
+def emit_one_token(token, p, q, rng):
     """One uniform decides on the draft and on the token that replaces it."""
     uniform = rng.random()
-    if uniform < target[token] / draft[token]:
+    if uniform < p[token] / q[token]:
         return token
-    residual = np.maximum(target - draft, 0.0)
+    residual = np.maximum(p - q, 0.0)  # (V,)
     cumulative = np.cumsum(residual / residual.sum())
     return int(np.searchsorted(cumulative[:-1], uniform, side="right"))
 
 
-def commit_until_stop(committed: list[int], tokens: list[int], stops: list[int]) -> dict[str, Any]:
-    """Only the last token of the round is looked at."""
-    committed.extend(tokens)
-    return {"output": committed, "finished": bool(tokens) and tokens[-1] in stops}
+def commit_until_stop(output, round_tokens, stop_tokens):
+    """Only the last token of the round can be a stop token."""
+    finished = bool(round_tokens) and round_tokens[-1] in stop_tokens
+    return {"output": output + round_tokens, "finished": finished}
 
 
-def finish_request(produced: list[int], stops: list[int], cap: int) -> dict[str, Any]:
-    """The cap is looked at first."""
-    if len(produced) >= cap:
-        return {"tokens": produced[:cap], "reason": "length"}
-    for count, token in enumerate(produced, start=1):
-        if token in stops:
-            return {"tokens": produced[:count], "reason": "stop"}
-    return {"tokens": produced, "reason": "running"}
+def finish_request(tokens, stop_tokens, max_new_tokens):
+    """The cap is tested first."""
+    if len(tokens) >= max_new_tokens:
+        return {"tokens": tokens[:max_new_tokens], "reason": "length"}
+    for count, token in enumerate(tokens, start=1):
+        if token in stop_tokens:
+            return {"tokens": tokens[:count], "reason": "stop"}
+    return {"tokens": tokens, "reason": "running"}
 
 
-def mean_emitted_length(blocks: list[list[int]], stops: list[int]) -> float:
+def mean_emitted_length(rounds, stop_tokens):
     """Every accepted draft counts, emitted or not."""
     emitted = 0
-    for block in blocks:
+    for block in rounds:
         accepted = len(block) - 1  # without the target's own token
         emitted += accepted + 1
-    return emitted / len(blocks)
+    return emitted / len(rounds)
 
 
-def draft_rows_to_drop(drafted: int, accepted: int) -> dict[str, int]:
+def draft_rows_to_drop(drafted, accepted):
     """The rejected drafts and the target's token are dropped."""
     rejected = drafted - accepted
     drop = min(rejected + 1, drafted) if rejected > 0 else 0
     return {"drop": drop, "missing": 0}
 
 
-def gated_round(
-    anchor: int, drafts: list[int], chances: Row, threshold: float, target: list[int]
-) -> dict[str, list[int]]:
+def gated_round(anchor_token, draft_tokens, confidences, threshold, target_tokens):
     """The gate is applied to what the target has verified already."""
-    target_input = [anchor, *drafts]  # all that the target's forward is given
+    target_input = [anchor_token, *draft_tokens]  # all that the target's forward is given
     accepted = 0
-    while accepted < len(drafts) and drafts[accepted] == target[accepted]:
+    while accepted < len(draft_tokens) and draft_tokens[accepted] == target_tokens[accepted]:
         accepted += 1
     prefix = 0
-    while prefix < len(drafts) and chances[prefix] >= threshold:
+    while prefix < len(draft_tokens) and confidences[prefix] >= threshold:
         prefix += 1
     accepted = min(accepted, prefix)
-    return {"target_input": target_input, "tokens": [*drafts[:accepted], target[accepted]]}
+    return {"target_input": target_input, "tokens": [*draft_tokens[:accepted], target_tokens[accepted]]}
 
 
-def profiled_verify_length(chances: Row, profile: Row) -> int:
+def profiled_verify_length(confidences, steps_per_second):
     """An incomplete profile is ignored in favour of a flat one."""
-    tokens = 1.0 + np.append(0.0, np.cumprod(chances).cumsum())  # (γ + 1,) expected, by length
-    speeds = np.ones(tokens.size)
-    if profile.size >= tokens.size:
-        speeds = profile[: tokens.size]
+    tokens = 1.0 + np.append(0.0, np.cumprod(confidences).cumsum())  # (γ + 1,) expected, by length
+    speeds = np.ones(len(tokens))
+    if len(steps_per_second) >= len(tokens):
+        speeds = steps_per_second[: len(tokens)]
     return int(np.argmax(tokens * speeds))
 
 
-def net_time_saved(
-    counts: list[int], target_time: float, draft_time: float, verify_time: float, replay_time: float
-) -> dict[str, Any]:
+def net_time_saved(accepted_counts, target_time, draft_time, verify_time, replay_time):
     """Replaying costs nothing."""
-    emitted = sum(counts) + len(counts)
-    costs = len(counts) * (draft_time + verify_time)
-    saved = emitted * target_time - costs
+    rounds, accepted = len(accepted_counts), sum(accepted_counts)
+    saved = (accepted + rounds) * target_time
+    saved -= rounds * (draft_time + verify_time)
     return {"saved": saved, "pays": saved > 0}

@@ -35,6 +35,7 @@ from dspark_mini.kinds import (
     speeds,
     temperature,
     token,
+    token_lists,
     tokens,
 )
 from dspark_mini.violations import spoiled
@@ -59,6 +60,7 @@ __all__ = [
     "takes",
     "temperature",
     "token",
+    "token_lists",
     "tokens",
 ]
 

@@ -305,6 +305,20 @@ def tokens(size: Size, below: Size | None = None, empty: bool = True) -> Kind:
     return integers(size, 0, below=below, empty=empty)
 
 
+def token_lists(size: Size) -> Kind:
+    """Lists of token ids, such as one per round, whose lengths may differ; at least one list."""
+    of_one = tokens("length")
+
+    def convert(name: str, value: Any, sizes: Sizes) -> list[list[int]]:
+        if not is_sequence(value):
+            raise ValueError(f"{name} must hold lists of token ids, not {value!r}.")
+        lists = [of_one(f"{name}[{i}]", item, {}) for i, item in enumerate(value)]
+        bind(name, (len(lists),), 0, size, sizes)
+        return lists
+
+    return _with_bad(convert, 0.5, -1)
+
+
 def parent_nodes(size: Size) -> Kind:
     """The parents of a tree's nodes: −1 for a child of the root, otherwise an earlier node."""
     of_list = integers(size, low=-1, empty=True)

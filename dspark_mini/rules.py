@@ -59,6 +59,19 @@ def rounds_add_up(drafted: list[int], verified: list[int], accepted: list[int], 
 
 # --- Lesson 08 --------------------------------------------------------------------------------------------------------
 
+
+def target_ids_are_distinct(d2t: list[int], vocabulary: int) -> None:
+    """Each draft token leads to a target token of its own, in the target's vocabulary."""
+    seen: dict[int, int] = {}
+    for i, offset in enumerate(d2t):
+        target = i + offset
+        if target >= vocabulary:
+            raise ValueError(f"d2t[{i}] must lead to a token below {vocabulary}, not to {i} + {offset} = {target}.")
+        if target in seen:
+            raise ValueError(f"d2t[{i}] must lead to a token of its own, not to {target} as d2t[{seen[target]}] does.")
+        seen[target] = i
+
+
 # --- Lesson 09 --------------------------------------------------------------------------------------------------------
 
 

@@ -9,14 +9,13 @@ A lesson is a jupytext percent file in solutions/. Its cells carry at most one m
     # %% role="setup"      imports; handed out as they stand (likewise "show" and "picture")
 
 The bodies of the first four are written by the build, from the library and from the checks. The lines with the bug
-are the body of the function of the same name in the module beside the reference's: clinic_bugs for clinic.
+are the body of the function of the same name in dspark_mini/clinic_bugs.py.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
-import importlib
 import inspect
 import re
 import textwrap
@@ -28,7 +27,7 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from dspark_mini import contracts, rules
+from dspark_mini import clinic_bugs, contracts, rules
 from grader.check.report import FAIL, MISSING, PARTIAL
 from grader.lessons.checks import TASKS
 from grader.lessons.paths import NBGRADER_SOURCE, NOTEBOOKS, SOLUTIONS
@@ -122,12 +121,9 @@ def solved_for_nbgrader(cell: Cell) -> str:
 
 def buggy_lines(task: Task) -> str:
     """Return the lines that stand in place of the solution of a task with a bug, without indentation."""
-    module = importlib.import_module(f"{task.module}_bugs")
-    if not hasattr(module, task.function):
-        raise BuildError(
-            f"Task {task.id} is to be handed out with a bug, but {module.__name__} has no {task.function}."
-        )
-    source = textwrap.dedent(inspect.getsource(getattr(module, task.function)))
+    if not hasattr(clinic_bugs, task.function):
+        raise BuildError(f"Task {task.id} is to be handed out with a bug, but clinic_bugs has no {task.function}.")
+    source = inspect.getsource(getattr(clinic_bugs, task.function))
     function = ast.parse(source).body[0]
     assert isinstance(function, ast.FunctionDef)
     first = function.body[1 if ast.get_docstring(function) else 0]
