@@ -106,7 +106,6 @@ def draft_rows_to_drop(drafted, accepted):
 
 def gated_round(anchor_token, draft_tokens, confidences, threshold, target_tokens):
     """The gate is applied to what the target has verified already."""
-    target_input = [anchor_token, *draft_tokens]  # all that the target's forward is given
     accepted = 0
     while accepted < len(draft_tokens) and draft_tokens[accepted] == target_tokens[accepted]:
         accepted += 1
@@ -114,7 +113,8 @@ def gated_round(anchor_token, draft_tokens, confidences, threshold, target_token
     while prefix < len(draft_tokens) and confidences[prefix] >= threshold:
         prefix += 1
     accepted = min(accepted, prefix)
-    return {"target_input": target_input, "tokens": [*draft_tokens[:accepted], target_tokens[accepted]]}
+    tokens = [*draft_tokens[:accepted], target_tokens[accepted]]
+    return {"target_input": [anchor_token, *draft_tokens], "tokens": tokens}
 
 
 def profiled_verify_length(confidences, steps_per_second):

@@ -128,17 +128,14 @@ def gated_round(anchor_token, draft_tokens, confidences, threshold, target_token
     Args:
         anchor_token: x_0, the last committed token.
         draft_tokens: (γ,) the drafted block.
-        confidences: (γ,) the first one below the threshold ends the prefix that the target is given.
-        threshold: a confidence that equals it passes.
-        target_tokens: (γ + 1,) the target's token after the anchor and k drafts, k = 0 to γ.
+        confidences, threshold: (γ,) and a number; the first confidence below it ends the prefix, an equal one passes.
+        target_tokens: (γ + 1,) its token after the anchor and k drafts; a draft that equals it is accepted.
 
     Returns:
-        A dict: target_input, the anchor and the prefix; tokens, the drafts of the prefix while they equal the
-        target's tokens, then one token of the target.
+        A dict: target_input, the anchor and the prefix; tokens, the accepted drafts, then one token of the target.
 
     Example:
-        anchor 1, drafts [4, 5, 6], confidences [.9, .8, .3], threshold .5, target [4, 5, 6, 7]
-        →  target_input [1, 4, 5], tokens [4, 5, 6]
+        1, [4, 5, 6], [.9, .8, .3], .5, [4, 5, 6, 7]  →  target_input [1, 4, 5], tokens [4, 5, 6]
 
     Source: DSpark (arXiv 2607.05147): the scheduled prefix alone is verified.
     """

@@ -99,9 +99,12 @@ TASK_8_7 = Task(
             1,
             "A top_k of V or more keeps the row as it is.",
             STILL_WORKS,
-            LawCase(call(list(WHOLE_ROW), 7, Seed(0)), {(x, WHOLE_ROW): p for x, p in enumerate(WHOLE_ROW)}),
+            *(
+                LawCase(call(list(WHOLE_ROW), top_k, Seed(0)), {(x, WHOLE_ROW): p for x, p in enumerate(WHOLE_ROW)})
+                for top_k in (3, 7)
+            ),
             outcome_of=with_row,
-            samples=DRAWS,
+            samples=DRAWS // 2,
         ),
         same_seed(1, call([0.125] * 8, 8, Seed(0))),
     ),
@@ -166,12 +169,6 @@ TASK_8_9 = Task(
         "return a token drawn from residual, with a fresh call of rng",
     ),
     returns="one plain int",
-    examples=(
-        example(1, [0.25, 0.75], [0.5, 0.5], Seed(0), gives=1),
-        example(0, [1.0, 0.0], [0.5, 0.5], Seed(0), gives=0),
-        example(0, [0.0, 1.0], [0.5, 0.5], Seed(0), gives=1),
-        example(2, [0.5, 0.5, 0.0], [0.0, 0.5, 0.5], Seed(0), gives=0),
-    ),
     core=(
         law(
             "two_independent_decisions",
@@ -181,6 +178,16 @@ TASK_8_9 = Task(
             LawCase(call(0, [0.25, 0.375, 0.375], [0.5, 0.25, 0.25], Seed(0)), {0: 0.5, 1: 0.25, 2: 0.25}),
             outcome_of=int,
             samples=DRAWS,
+        ),
+        values(
+            "nothing_left_to_chance",
+            1,
+            "A draft with p ≥ q always passes; one with p = 0 never does, even if rng.random() returns 0.0.",
+            "Compare with <, not with <=: no uniform is below a ratio of 0, and every one is below 1.",
+            example(1, [0.25, 0.75], [0.5, 0.5], Seed(0), gives=1),
+            example(0, [1.0, 0.0], [0.5, 0.5], Seed(0), gives=0),
+            example(0, [0.0, 1.0], [0.5, 0.5], Seed(0, uniforms=(0.0,)), gives=1),
+            example(2, [0.5, 0.5, 0.0], [0.0, 0.5, 0.5], Seed(0), gives=0),
         ),
         same_seed(1, call(8, [0.125] * 8 + [0.0], [0.0] * 8 + [1.0], Seed(0))),
     ),
