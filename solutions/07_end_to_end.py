@@ -437,8 +437,8 @@ for name, markov in (("DSpark", True), ("DFlash", False)):
 
 # %% [markdown]
 # **At a temperature** there is no one right text, but there is a right *law*, and the toy is small enough to enumerate it. The next cell
-# follows both outcomes of every random decision of the engine, with all drafts, rejections and residuals in between, for an output of
-# two tokens over a vocabulary of three. The two columns must agree.
+# follows both outcomes of every random decision of the engine, with all drafts, rejections and residuals in between, for the
+# first two of three tokens over a vocabulary of three. The two columns must agree.
 
 # %% role="picture"
 from dspark_mini.laws import law
@@ -447,7 +447,7 @@ from dspark_mini.laws import law
 def two_tokens(rng, steps):
     target = ToyTarget.random(3, seed=4, sharpness=1.0)
     drafter = ToyDrafter(target.table, noise=1.0, seed=5)
-    return tuple(generate(target, drafter, [1], 2, temperature=1.0, rng=rng, steps=steps).output)
+    return tuple(generate(target, drafter, [1], 3, temperature=1.0, rng=rng, steps=steps).output[:2])
 
 
 small = replace(steps, block_size=lambda trace: 2, trim=len)
