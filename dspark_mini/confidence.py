@@ -7,9 +7,7 @@ import math
 from dspark_mini.contracts import chance, chances, integer, integers, takes
 
 
-@takes(
-    confidences=chances("γ"), threshold=chance(), min_tokens=integer(low=1), max_tokens=integer(low="min_tokens")
-)
+@takes(confidences=chances("γ"), threshold=chance(), min_tokens=integer(low=1), max_tokens=integer(low="min_tokens"))
 def choose_confident_prefix(confidences, threshold, min_tokens=1, max_tokens=8):
     """Choose the verify length: how many draft tokens, from the first on, go to the target.
 

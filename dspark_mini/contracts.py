@@ -112,9 +112,8 @@ class Contract:
                 sizes[name] = values[name]
         for rule, names in self.rules:
             rule(*(values[name] for name in names))
-        for name in bound.arguments:
-            bound.arguments[name] = values[name]
-        return bound.args, bound.kwargs
+        by_position = list(self.signature.parameters)[: len(args)]
+        return tuple(values[name] for name in by_position), {name: values[name] for name in kwargs}
 
     def violations(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, dict[str, Any]]]:
         """Spoil a good call in every way that its kinds exclude: yield the argument at fault and all arguments."""

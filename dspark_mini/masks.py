@@ -8,9 +8,7 @@ from numpy.typing import NDArray
 from dspark_mini.contracts import integer, integers, takes
 
 
-@takes(
-    context_length=integer(), anchor_positions=integers("A", high="context_length"), block_length=integer(low=1)
-)
+@takes(context_length=integer(), anchor_positions=integers("A", high="context_length"), block_length=integer(low=1))
 def block_mask(context_length, anchor_positions, block_length):
     """Build the training mask of DFlash for several blocks packed into one forward.
 

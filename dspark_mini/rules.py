@@ -10,6 +10,21 @@ from dspark_mini.kinds import Array, whole
 
 # --- Lesson 00 --------------------------------------------------------------------------------------------------------
 
+
+def round_takes_time(draft_time: float, verify_time: float, correction_time: float) -> None:
+    """A speed-up divides by the time of a round."""
+    if not draft_time + verify_time + correction_time:
+        raise ValueError("draft_time, verify_time and correction_time are all 0: a round must take some time.")
+
+
+def every_length_takes_time(draft_time: float, verify_times: Array, correction_time: float) -> None:
+    """The gain of every verify length divides by the time of its round."""
+    free = draft_time + verify_times + correction_time == 0.0
+    if free.any():
+        at = int(free.argmax())
+        raise ValueError(f"verify_times[{at}] must be above 0 where draft_time and correction_time are 0, not 0.0.")
+
+
 # --- Lesson 01 --------------------------------------------------------------------------------------------------------
 
 

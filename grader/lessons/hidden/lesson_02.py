@@ -59,6 +59,7 @@ def masked_blocks(rng: Rng) -> Iterator[Call]:
         masked[np.arange(len(block)), rng.integers(block.shape[1], size=len(block))] = -50.0
         yield call(masked)
     yield call([[-INF, -1e12], [-1e200, -INF]])
+    yield call([[-3.0, -1.0], [-2.0, -4.0]])
 
 
 # --- 2.2 dspark_markov_candidates -------------------------------------------------------------------------------------
@@ -101,12 +102,16 @@ def biases_that_decide(rng: Rng) -> Iterator[Call]:
         yield random_chain(rng, block / 8.0, scale=20.0)
     for block in random_blocks(rng):
         yield random_chain(rng, block)
+    yield random_chain(rng, rng.normal(size=(64, 16)))
 
 
 def logits_that_decide(rng: Rng) -> Iterator[Call]:
     """The base logits are far larger than the biases, which still must not be dropped where rows are close."""
     for block in random_blocks(rng):
         yield random_chain(rng, block * 4.0, scale=0.5)
+    block = rng.normal(size=(64, 2000))
+    block[:, :20] += 6.0  # the likely tokens are those with a bias row
+    yield call(block, 8, {t: rng.normal(scale=2.0, size=2000) for t in range(20)})
 
 
 def anchors(rng: Rng) -> Iterator[Call]:
@@ -145,6 +150,187 @@ def tied_or_masked_chains(rng: Rng) -> Iterator[Call]:
     yield call([[-INF, -1e12], [-1e200, -INF]], 0, {0: [0.5, 0.5], 1: [-0.5, 0.0]})
 
 
+# --- 2.3 choose_confident_prefix, and the record that calls it -------------------------------------------------------
+
+
+def prefix(confidences: Array, threshold: float, min_tokens: int = 1, max_tokens: int = 8) -> int:
+    passing = [n for n in range(len(confidences) + 1) if all(c >= threshold for c in confidences[:n])]
+    length = min_tokens if passing[-1] < min_tokens else passing[-1]
+    return sorted([length, max_tokens, len(confidences)])[0]
+
+
+def stops(rng: Rng) -> Iterator[Call]:
+    """High, then one low value, then high again; never an equality; wide limits."""
+    for stop in range(1, 8):
+        confidences = rng.uniform(0.55, 1.0, size=9)
+        confidences[stop] = rng.uniform(0.05, 0.4)
+        yield call(confidences, 0.5, 1, 12)
+
+
+def long_high_runs(rng: Rng) -> Iterator[Call]:
+    """Confidences whose product falls far below the threshold while each of them stays above it."""
+    for size in range(2, 12):
+        yield call([*rng.uniform(0.72, 0.8, size=size), 0.125], 0.7, 1, 16)
+
+
+def all_high(rng: Rng) -> Iterator[Call]:
+    for size in (*range(1, 9), 64):
+        yield call(rng.uniform(0.5, 1.0, size=size), 0.25, 1, 64)
+    yield call([1, 1, 1], 1, 1, 8)
+    yield call([0.75, 0.75, 0.25], 0.5, 1, 8)  # and one that is not
+
+
+def equalities(rng: Rng) -> Iterator[Call]:
+    """The prefix is at least 1 and the limits are wide, so that nothing but the comparison decides."""
+    for threshold in (0.125, 0.25, 0.5, 0.75, 0.875):
+        for _ in range(5):
+            yield call([1.0, threshold, *(rng.integers(0, 9, size=int(rng.integers(1, 10))) / 8.0)], threshold, 1, 16)
+    yield call([0.75, np.nextafter(0.5, 0.0), 0.75], 0.5, 1, 8)
+    yield call([0.75, np.nextafter(0.5, 1.0), 0.25], 0.5, 1, 8)
+    yield call([0.75, 0.4375, 0.75], 0.5, 1, 8)
+
+
+def edges(rng: Rng) -> Iterator[Call]:
+    """Thresholds 0 and 1: everything passes, or only certainty does."""
+    for threshold in (0.0, 1.0, 0.5):
+        for _ in range(10):
+            low = int(rng.integers(1, 5))
+            confidences = rng.choice([0.0, 0.5, 1.0], size=int(rng.integers(1, 12)))
+            yield call(confidences, threshold, low, low + int(rng.integers(0, 8)))
+
+
+def clamps(rng: Rng) -> Iterator[Call]:
+    """All combinations of a prefix, the two limits and the number of confidences."""
+    for size in range(1, 6):
+        for passing in range(size + 1):
+            for low in (1, 2, 4, 6):
+                for high in (low, low + 2):
+                    yield call([0.75] * passing + [0.25] * (size - passing), 0.5, low, high)
+
+
+def defaults(rng: Rng) -> Iterator[Call]:
+    for size in (1, 7, 8, 9, 20):
+        yield call([0.75] * size, 0.5)
+        yield call([0.25] * size, threshold=0.5)
+        yield call([0.75] * size, 0.5, max_tokens=3)
+        yield call([0.25] * size, 0.5, min_tokens=2)
+        yield call([0.75] * size, 0.5, 1, 8)
+
+
+def draft_record(mode: str, candidates: list[int], confidences: Array, threshold: float, max_tokens: int = 8) -> Any:
+    verified = candidates[: prefix(confidences, threshold, 1, max_tokens)]
+    counts = {"proposed": len(candidates), "verify_budget": len(verified)}
+    return {"mode": mode, "block_tokens": list(candidates), "verify_tokens": verified} | counts
+
+
+def records(rng: Rng) -> Iterator[Call]:
+    for _ in range(30):
+        size = int(rng.integers(1, 12))
+        yield call(
+            str(rng.choice(["dflash", "dspark"])),
+            rng.integers(0, 2000, size=size),
+            rng.integers(0, 9, size=size) / 8.0,
+            float(rng.integers(0, 9)) / 8.0,
+            int(rng.integers(1, 9)),
+        )
+    for mode in ("dflash", "dspark"):
+        yield call(mode, [3, 1, 4, 1], [0.25, 0.75, 0.5, 0.75], 0.5, 3)
+        yield call(mode, [3, 1, 4, 1], [0.75, 0.25, 0.5, 0.75], 0.5, 3)
+        yield call(mode, [3, 1, 4, 1], [0.75, 0.75, 0.5, 0.75], 0.5, 2)
+
+
+def default_budgets(rng: Rng) -> Iterator[Call]:
+    for size in (7, 8, 9, 20):
+        yield call("dspark", list(range(size)), [0.75] * size, 0.5)
+        yield call("dflash", list(range(size)), [0.75] * size, threshold=0.5, max_tokens=2)
+
+
+# --- 2.4 block_mask ---------------------------------------------------------------------------------------------------
+
+
+def packed_mask(context_length: int, anchor_positions: list[int], block_length: int) -> Any:
+    rows = len(anchor_positions) * block_length
+    cells = np.zeros((rows, context_length + rows), dtype=bool)
+    for j, anchor in enumerate(anchor_positions):
+        own = slice(j * block_length, (j + 1) * block_length)
+        cells[own, :anchor] = True
+        cells[own, context_length + own.start : context_length + own.stop] = True
+    return cells
+
+
+def single_blocks(rng: Rng) -> Iterator[Call]:
+    for anchor in range(6):
+        yield call(5, [anchor], 1)
+
+
+def packed(rng: Rng, low: int, high: int, least_length: int) -> Iterator[Call]:
+    """Blocks with different anchors, in rising order."""
+    for _ in range(12):
+        context = int(rng.integers(6, 12))
+        anchors = np.sort(rng.permutation(context + 1)[: rng.integers(low, high + 1)])
+        yield call(context, anchors, int(rng.integers(least_length, 6)))
+
+
+def packed_blocks(rng: Rng) -> Iterator[Call]:
+    yield from packed(rng, 2, 5, 1)
+    yield call(5, [1, 2, 4], 2)
+    yield call(256, np.sort(rng.permutation(257)[:16]), 16)
+
+
+def long_blocks(rng: Rng) -> Iterator[Call]:
+    yield from packed(rng, 1, 3, 3)
+
+
+def any_order(rng: Rng) -> Iterator[Call]:
+    yield call(6, [5, 2, 4], 2)
+    yield call(4, [3, 3, 1, 3], 2)
+    yield call(9, list(rng.permutation(10).tolist()), 1)
+
+
+def edge_anchors(rng: Rng) -> Iterator[Call]:
+    yield call(0, [0], 1)
+    yield call(0, [0, 0], 3)
+    yield call(4, [0, 4], 2)
+    yield call(1, [1, 0, 1], 1)
+    yield call(3, [1, 2], 2)
+
+
+# --- 2.5 conditional_acceptance ---------------------------------------------------------------------------------------
+
+
+def acceptance(accepted_counts: list[int], block_size: int) -> list[float]:
+    rates, alive = [], list(accepted_counts)
+    for k in range(1, block_size + 1):
+        passed = [count for count in alive if count >= k]
+        rates.append(len(passed) / len(alive) if alive else math.nan)
+        alive = passed
+    return rates
+
+
+def all_rounds(rng: Rng) -> Iterator[Call]:
+    """Every position is reached by some round: no denominator is 0."""
+    for size in range(1, 9):
+        yield call(np.append(rng.integers(0, size + 1, size=int(rng.integers(1, 40))), size), size)
+    yield call([1, 3, 0, 2, 3, 3, 1], 3)
+    yield call(np.append(rng.integers(0, 65, size=1000), 64), 64)
+
+
+def decays(rng: Rng) -> Iterator[Call]:
+    """Many rounds stop early: a share of all rounds is far from a share of those that came so far."""
+    for size in range(2, 9):
+        yield call(np.append(np.minimum(rng.geometric(0.5, size=60) - 1, size), size), size)
+    yield call([0, 1, 3, 3], 3)
+
+
+def unreached(rng: Rng) -> Iterator[Call]:
+    for size in range(2, 9):
+        for best in range(size - 1):
+            yield call(np.append(rng.integers(0, best + 1, size=5), best), size)
+    yield call([], 1)
+    yield call([], 4)
+    yield call([2, 1], 2)
+
+
 HIDDEN = {
     "2.1": Hidden(
         parallel,
@@ -165,5 +351,32 @@ HIDDEN = {
             "missing_row_adds_nothing": missing_rows,
             "ties_and_masks": tied_or_masked_chains,
         },
+    ),
+    "2.3": Hidden(
+        prefix,
+        {
+            "first_low_value_stops": stops,
+            "each_value_on_its_own": long_high_runs,
+            "all_high_keeps_all": all_high,
+            "equal_passes": equalities,
+            "threshold_zero_and_one": edges,
+            "clamped_in_order": clamps,
+            "defaults_and_keywords": defaults,
+        },
+    ),
+    "record": Hidden(draft_record, {"budget_is_confident_prefix": records, "defaults_and_keywords": default_budgets}),
+    "2.4": Hidden(
+        packed_mask,
+        {
+            "context_before_anchor": single_blocks,
+            "both_directions_in_block": long_blocks,
+            "blocks_do_not_mix": packed_blocks,
+            "blocks_in_given_order": any_order,
+            "edges_of_the_context": edge_anchors,
+        },
+    ),
+    "2.5": Hidden(
+        acceptance,
+        {"passed_among_reached": all_rounds, "condition_on_reaching": decays, "unreached_is_nan": unreached},
     ),
 }
