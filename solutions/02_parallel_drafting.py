@@ -18,7 +18,7 @@
 # | | |
 # |---|---|
 # | **You build** | the DFlash and DSpark candidates, the confident prefix, the training mask, the acceptance curve |
-# | **Difficulty** | ●●○○ — five tasks of one to nine lines, and one that is given |
+# | **Difficulty** | ●●○○ — five tasks of one to five lines, and one that is given |
 # | **Time** | about 30 minutes |
 # | **You need** | Python, NumPy indexing and `argmax`; no earlier lesson has to be solved |
 #
@@ -28,16 +28,9 @@
 
 # %% role="setup"
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from dspark_mini.inputs import (
-    bias_mapping, bias_row, check_best, check_same_length, drafter_mode, logit_rows, token_id, token_ids,
-    unit_number, unit_numbers, whole_number, whole_numbers,
-)
 from grader import check
 
 # %% [markdown]
@@ -45,11 +38,11 @@ from grader import check
 #
 # Speculative decoding lets a small **drafter** guess the next γ tokens, and the large **target** check all of them
 # in one forward. A round costs `T_draft + T_verify` and yields τ tokens, so a token costs `(T_draft + T_verify) / τ`.
-# An autoregressive drafter (EAGLE-3, say) runs once a token: its `T_draft` grows with γ, and long blocks eat up what they gain.
+# An autoregressive drafter such as EAGLE-3 runs once per token: its `T_draft` grows with γ, and long blocks use up what they gain.
 #
 # DFlash runs **once** for the whole block. It reads the anchor x₀ (the last committed token) and γ masks, and each mask
 # position returns its own logits. DSpark reads the anchor and γ − 1 masks, all γ positions return logits, and a very
-# light chain follows: the logits of position k are corrected by a bias that depends on the one token chosen before it.
+# cheap chain follows: the logits of position k are corrected by a bias that depends on the token chosen just before it.
 
 # %% role="show"
 from dspark_mini import viz
@@ -59,9 +52,9 @@ viz.who_depends_on_what(block_size=4)
 # %% [markdown]
 # ## What goes wrong: modes collide
 #
-# Suppose the target would go on with either “of course” or “no problem”, with equal probability. The position-1 logits
-# rightly say *of or no*, the position-2 logits rightly say *course or problem*. Each position is right, and yet a drafter
-# that draws them independently puts together “of problem” or “no course” in half of all rounds. Run it:
+# Suppose the target would go on with either “of course” or “no problem”, with equal probability. The logits of position 1
+# rightly say *of or no*, those of position 2 rightly say *course or problem*. Each position is right, and yet a drafter
+# that draws them independently says “of problem” or “no course” in half of all rounds. Run it:
 
 # %% role="show"
 words = ["of", "course", "no", "problem"]
@@ -82,44 +75,30 @@ for i, j in np.argwhere(np.outer(first, second) > 0):
 # %% [markdown]
 # ## Task 2.1 · DFlash: every position for itself
 #
-# `block_logits` is a matrix of shape (γ, V): one row a position, one column a token. DFlash takes the best token of
+# `block_logits` is a matrix of shape (γ, V): one row per position, one column per token. DFlash takes the best token of
 # every row, and no row knows of another. A logit of −∞ is legal, it masks a token; of equal logits the **lowest token id**
 # wins, so that two machines never draft differently.
 #
-# By hand: `[[.1, .8, .1], [.6, .2, .2], [.1, .2, .7]]` gives `[1, 0, 2]`, plain Python ints. The first line is given: it
-# turns lists into an array and refuses a wrong shape. A **bad number** (NaN, +∞, or a row of only −∞) is to be refused too,
-# and there is a neat way that needs no second pass over the data: NaN and +∞ win every `argmax`, and −∞ wins only where
-# nothing else is left. So look at the winner alone; `check_best(row[best], block_logits=(k, row))` does it for row k.
+# By hand: `[[.1, .8, .1], [.6, .2, .2], [.1, .2, .7]]` gives `[1, 0, 2]`, plain Python ints.
+#
+# The line above `def` is given, here and in every task. It says what the function takes, turns lists into NumPy arrays,
+# and refuses bad input (NaN, +∞, a row of nothing but −∞, a wrong shape) with a sentence that says where it is. Your
+# lines hold the idea and nothing else.
 
 # %% task="2.1"
-def dflash_parallel_candidates(block_logits: ArrayLike) -> list[int]:
-    """Draft a block as DFlash does: every position takes its own best token.
+from dspark_mini.contracts import logits, takes
 
-    No position sees what another one chose. Of equal logits the lowest token id wins.
+@takes(block_logits=logits("γ", "V"))
+def dflash_parallel_candidates(block_logits):
+    """Draft a block as DFlash does: every position takes its own best token, the lowest id of equal ones.
 
     Args:
-        block_logits: (γ, V) base logits, list or array; −inf marks a token that cannot be drafted.
-
-    Returns:
-        γ token ids, plain ints.
-
-    Raises:
-        ValueError: an empty block or vocabulary, ragged rows, or a row with NaN, +inf or only −inf; the
-            message names block_logits and the row.
-
-    Example:
-        [[.1, .8, .1], [.6, .2, .2], [.1, .2, .7]]  →  [1, 0, 2]
-
-    Source: DFlash (arXiv 2602.06036): one forward predicts the whole block.
+        block_logits: (γ, V) base logits; −inf marks a token that cannot be drafted.
+    Returns: γ token ids.
+    Example: [[.1, .8, .1], [.6, .2, .2], [.1, .2, .7]]  →  [1, 0, 2]
     """
-    logits = logit_rows("block_logits", block_logits)  # (γ, V)
     ### BEGIN SOLUTION
-    tokens = []
-    for k, row in enumerate(logits):  # (V,)
-        best = int(row.argmax())
-        check_best(row[best], block_logits=(k, row))
-        tokens.append(best)
-    return tokens
+    return block_logits.argmax(axis=1).tolist()
     ### END SOLUTION
 
 # %% check="2.1"
@@ -127,7 +106,7 @@ check("2.1", dflash_parallel_candidates)
 
 # %% [markdown]
 # **Your function, drawn.** The drafter's logits lean a little towards “of” in the first position and a little towards
-# “problem” in the second. Look what your DFlash makes of it.
+# “problem” in the second. See what your DFlash makes of them.
 
 # %% role="picture"
 anchor = 9                                       # x₀; it need not be one of the four words
@@ -136,68 +115,46 @@ block_logits = np.array([[2.1, 0.0, 2.0, 0.0],   # position 1: of, or no
 viz.candidate_grid(block_logits, {"DFlash": dflash_parallel_candidates(block_logits)}, words=words)
 
 # %% [markdown]
-# ## Task 2.2 · DSpark: one light link to the token before
+# ## Task 2.2 · DSpark: one link to the token before
 #
 # DSpark keeps the base logits U and adds a **transition bias**, one row of V numbers for each possible predecessor:
 #
 # $$x_k = \operatorname{argmax}\,\bigl(U_k + B[x_{k-1}]\bigr), \qquad x_0 = \text{anchor}.$$
 #
-# The chain runs over the tokens that were really chosen, *after* correction. `markov_bias` maps a token to its row; a
-# token without a row adds nothing; the anchor may be a token that the block cannot even draft.
+# The chain runs over the tokens that were really chosen, *after* correction. `markov_bias[token]` is the row of a token,
+# an array of zeros for a token without one; the anchor may be a token that the block cannot even draft.
 #
 # By hand, with U = [[.4, .6], [.7, .3], [.6, .4]], anchor 9 and B = {9: [.4, 0], 0: [0, .6], 1: [.5, 0]}:
 # position 1 has [.4, .6] + [.4, 0] = [.8, .6], so token 0; position 2 has [.7, .3] + [0, .6] = [.7, .9], so token 1;
-# position 3 has [.6, .4] + [.5, 0] = [1.1, .4], so token 0. Two helpers are given: `bias_row("markov_bias", previous,
-# biases.get(previous), V)` returns a bias as an array, or None where there is none, and refuses a wrong length; and
-# `check_best(corrected[best], block_logits=(k, row), markov_bias=(previous, bias))` looks at the winner, as in task 2.1.
+# position 3 has [.6, .4] + [.5, 0] = [1.1, .4], so token 0.
 
 # %% task="2.2"
-def dspark_markov_candidates(
-    block_logits: ArrayLike, anchor_token: int, markov_bias: Mapping[int, ArrayLike]
-) -> list[int]:
-    """Draft a block as DSpark does: correct each position by the token chosen just before it.
+from dspark_mini.contracts import bias_rows, logits, takes, token
 
-    With previous = anchor_token, position k takes the argmax of U_k + B[previous], and that token is the
-    next previous. A token without a row in markov_bias adds nothing. Of equal sums the lowest id wins.
+@takes(block_logits=logits("γ", "V"), anchor_token=token(), markov_bias=bias_rows("V"))
+def dspark_markov_candidates(block_logits, anchor_token, markov_bias):
+    """Draft left to right: add the bias of the token just chosen, then take the argmax.
 
     Args:
-        block_logits: (γ, V) base logits U, list or array; −inf marks a token that cannot be drafted.
+        block_logits: (γ, V) base logits U; −inf marks a token that cannot be drafted.
         anchor_token: x_0, the last committed token; it may lie outside the block's vocabulary.
-        markov_bias: token → (V,) bias B[token]; only the rows that the chain meets are looked at.
-
-    Returns:
-        γ token ids, plain ints.
-
-    Raises:
-        ValueError: block_logits as in task 2.1, or a bias row in use that has another length than V or
-            holds NaN, +inf or only −inf; the message names markov_bias and the token of that row.
-
-    Example:
-        U = [[.4, .6], [.7, .3], [.6, .4]], anchor 9, B = {9: [.4, 0], 0: [0, .6], 1: [.5, 0]}
+        markov_bias: markov_bias[token] is the bias B[token] (V,), zeros for a token without one.
+    Returns: γ token ids; of equal sums the lowest id wins.
+    Example: U = [[.4, .6], [.7, .3], [.6, .4]], anchor 9, B = {9: [.4, 0], 0: [0, .6], 1: [.5, 0]}
         →  [0, 1, 0]
-
-    Source: DSpark (arXiv 2607.05147): semi-autoregressive generation, the Markov head.
     """
-    logits = logit_rows("block_logits", block_logits)  # (γ, V)
-    previous = token_id("anchor_token", anchor_token)
-    biases = bias_mapping("markov_bias", markov_bias)
     ### BEGIN SOLUTION
-    tokens = []
-    for k, row in enumerate(logits):  # (V,)
-        bias = bias_row("markov_bias", previous, biases.get(previous), row.size)
-        corrected = row if bias is None else row + bias
-        best = int(corrected.argmax())
-        check_best(corrected[best], block_logits=(k, row), markov_bias=(previous, bias))
-        tokens.append(best)
-        previous = best
-    return tokens
+    tokens = [anchor_token]
+    for row in block_logits:  # (V,)
+        tokens.append(int((row + markov_bias[tokens[-1]]).argmax()))
+    return tokens[1:]
     ### END SOLUTION
 
 # %% check="2.2"
 check("2.2", dspark_markov_candidates)
 
 # %% [markdown]
-# **Your two drafters side by side.** The bias says: after “of” comes “course”, after “no” comes “problem”.
+# **Your two drafters side by side.** The bias says that “course” follows “of”, and “problem” follows “no”.
 
 # %% role="picture"
 bias = {0: [0.0, 1.0, 0.0, -1.0], 2: [0.0, -1.0, 0.0, 1.0]}
@@ -213,51 +170,31 @@ viz.candidate_grid({"DFlash": block_logits, "DSpark": corrected}, chains, words=
 # DSpark's drafter also returns a **confidence** for each position: the chance that token k survives, *given* that those
 # before it did. A verified token costs time even if it is rejected, so a low confidence ends the part that is sent to the
 # target: the first one **below** the threshold stops (equal passes), and later high values do not count, since a token
-# behind a rejected one is thrown away anyway.
+# after a rejected one is thrown away anyway.
 #
 # Then clamp the count, in this order: up to `min_tokens`, down to `max_tokens`, and never more than there are. By hand:
 # `[.9, .8, .3, .95]` with threshold .5 gives 2; `[.1, .9]` gives 0, raised to `min_tokens` = 1.
 
 # %% task="2.3"
-def choose_confident_prefix(
-    confidences: ArrayLike,
-    threshold: float,
-    min_tokens: int = 1,
-    max_tokens: int = 8,
-) -> int:
+from dspark_mini.contracts import chance, chances, integer, takes
+
+@takes(confidences=chances("γ"), threshold=chance(), min_tokens=integer(low=1), max_tokens=integer(low="min_tokens"))
+def choose_confident_prefix(confidences, threshold, min_tokens=1, max_tokens=8):
     """Choose the verify length: how many draft tokens, from the first on, go to the target.
 
-    The first confidence below the threshold ends the prefix. One that equals the threshold passes, and what
-    comes behind the stop does not count, however high. The length is then clamped:
-    min(max(prefix, min_tokens), max_tokens, number of confidences).
-
     Args:
-        confidences: (γ,) chances in [0, 1] that token k survives, given that those before it did.
-        threshold: number in [0, 1].
-        min_tokens: least verify length, in tokens, at least 1.
-        max_tokens: greatest verify length, in tokens, at least min_tokens.
-
-    Returns:
-        The verify length, a plain int.
-
-    Raises:
-        ValueError: no confidences, one of them outside [0, 1] or NaN (also behind the stop), a threshold
-            outside [0, 1], or counts that break 1 ≤ min_tokens ≤ max_tokens.
-
-    Example:
-        confidences [.9, .8, .3, .95], threshold .5, from 1 to 4 tokens  →  2
-
-    Source: DSpark (arXiv 2607.05147): confidence head and threshold.
+        confidences: (γ,) chance that token k is accepted, given that those before it were.
+        threshold: from 0 to 1; the first confidence below it ends the prefix.
+        min_tokens: the least verify length, in tokens; no more than there are confidences are verified.
+        max_tokens: the greatest verify length, in tokens.
+    Returns: The verify length.
+    Example: confidences [.9, .8, .3, .95], threshold .5, from 1 to 4 tokens  →  2
     """
-    values = unit_numbers("confidences", confidences)  # (γ,)
-    threshold = unit_number("threshold", threshold)
-    min_tokens = whole_number("min_tokens", min_tokens, low=1)
-    max_tokens = whole_number("max_tokens", max_tokens, low=min_tokens)
     ### BEGIN SOLUTION
     prefix = 0
-    while prefix < len(values) and values[prefix] >= threshold:
+    while prefix < len(confidences) and confidences[prefix] >= threshold:
         prefix += 1
-    return min(max(prefix, min_tokens), max_tokens, len(values))
+    return min(max(prefix, min_tokens), max_tokens, len(confidences))
     ### END SOLUTION
 
 # %% check="2.3"
@@ -270,54 +207,44 @@ viz.confidence_budget(confidences, threshold=0.5, budget=choose_confident_prefix
 # %% [markdown]
 # ## Given · The draft record, and who decides what
 #
-# Whatever the drafter, the target verifier wants the same five things: the **mode**, the whole **block**, the **tokens
+# Whatever the drafter, the target verifier needs the same five things: the **mode**, the whole **block**, the **tokens
 # to verify**, how many were **proposed**, and the **budget**. This function is given. It calls *your*
 # `choose_confident_prefix`, so it earns its points as soon as task 2.3 is right.
 #
-# Three decisions, three deciders. **Confidence trims**: it says how many tokens are worth a look, and accepts none.
-# **The target accepts**: only its own forward decides which drafts are kept (lesson 01), so a wrong confidence costs
+# Three decisions are made in three places. **Confidence trims**: it says how many tokens are worth verifying, and accepts
+# none. **The target accepts**: only its own forward decides which drafts are kept (lesson 01), so a wrong confidence costs
 # time and never changes the text. **The clock says accept, tune or reject**: whether drafting pays at this length, pays
 # at another, or not at all, is decided by measured times (lesson 00).
 
 # %% given="record"
-def build_draft_record(
-    mode: str, candidates: ArrayLike, confidences: ArrayLike, threshold: float, max_tokens: int = 8
-) -> dict[str, Any]:
-    """Put one drafted block into the form that the target verifier consumes, in either mode.
+from dspark_mini.contracts import chance, chances, integer, one_of, takes, tokens
 
-    Confidence trims the budget: verify_tokens are the first choose_confident_prefix(confidences, threshold,
-    1, max_tokens) candidates. It accepts nothing; only the target does that.
+@takes(
+    mode=one_of("dflash", "dspark"),
+    candidates=tokens("γ", empty=False),
+    confidences=chances("γ"),
+    threshold=chance(),
+    max_tokens=integer(low=1),
+)
+def build_draft_record(mode, candidates, confidences, threshold, max_tokens=8):
+    """Describe one drafted block for the verifier: confidence trims it, and only the target accepts.
 
     Args:
         mode: 'dflash' or 'dspark'.
-        candidates: (γ,) draft tokens, token ids from 0.
-        confidences: (γ,) numbers in [0, 1], one a candidate.
-        threshold: number in [0, 1].
-        max_tokens: greatest verify length, in tokens, at least 1.
-
-    Returns:
-        A dict of plain ints and lists: mode; block_tokens, all γ candidates; verify_tokens, the prefix that
-        the target will check; proposed, γ; verify_budget, the number ℓ of verify_tokens.
-
-    Raises:
-        ValueError: another mode, a candidate that is no token id, another number of confidences than of
-            candidates, or what choose_confident_prefix refuses.
-
-    Example:
-        'dspark', candidates [4, 5, 6], confidences [.9, .7, .2], threshold .5, max_tokens 3
-        →  verify_tokens [4, 5], proposed 3, verify_budget 2
-
-    Source: DSpark (arXiv 2607.05147): the target verifies the scheduled prefix of the block.
+        candidates: γ draft tokens.
+        confidences: (γ,) chance that token k is accepted, given that those before it were.
+        threshold: from 0 to 1; the first confidence below it ends the prefix.
+        max_tokens: the greatest verify length, in tokens.
+    Returns: A dict: mode, block_tokens (all γ), verify_tokens (the confident prefix), proposed (γ) and
+        verify_budget (ℓ, the number of verify_tokens).
+    Example: 'dspark', [4, 5, 6], [.9, .7, .2], .5, 3  →  verify_tokens [4, 5], proposed 3, verify_budget 2
     """
-    mode = drafter_mode("mode", mode)
-    block = token_ids("candidates", candidates)
-    check_same_length("candidates", candidates, "confidences", confidences)
     budget = choose_confident_prefix(confidences, threshold, 1, max_tokens)
     return {
         "mode": mode,
-        "block_tokens": block,
-        "verify_tokens": block[:budget],
-        "proposed": len(block),
+        "block_tokens": candidates,
+        "verify_tokens": candidates[:budget],
+        "proposed": len(candidates),
         "verify_budget": budget,
     }
 
@@ -328,7 +255,7 @@ check("record", build_draft_record)
 build_draft_record("dspark", candidates=[0, 1], confidences=[0.9, 0.7], threshold=0.8)
 
 # %% [markdown]
-# ## Task 2.4 · Who may look at whom in training
+# ## Task 2.4 · What each position may attend to in training
 #
 # In training, many blocks are cut from one sequence and packed into a single forward. Each block has an anchor position,
 # and its γ rows see (a) the context strictly **before** their own anchor, since the features at the anchor are not known
@@ -336,42 +263,27 @@ build_draft_record("dspark", candidates=[0, 1], confidences=[0.9, 0.7], threshol
 # (c) nothing of any other block.
 #
 # Columns: first the context, then the blocks in the order given; anchors may come in any order and may repeat, and one at
-# `context_length` sees the whole context. By hand:
-# context of 2, one block of 2 anchored at 1: both rows are `[True, False | True, True]`.
+# `context_length` sees the whole context. By hand, for a context of 2 and one block of 2 anchored at 1: both rows are
+# `[True, False | True, True]`.
 
 # %% task="2.4"
-def block_mask(context_length: int, anchor_positions: ArrayLike, block_length: int) -> NDArray[np.bool_]:
+from dspark_mini.contracts import integer, integers, takes
+
+@takes(context_length=integer(), anchor_positions=integers("A", high="context_length"), block_length=integer(low=1))
+def block_mask(context_length, anchor_positions, block_length):
     """Build the training mask of DFlash for several blocks packed into one forward.
 
-    A row of block j sees the context strictly before its own anchor position, every position of its own
-    block in both directions, and no other block. Columns: the context, then the blocks in the order given.
-
     Args:
-        context_length: number of context positions, at least 0.
-        anchor_positions: (A,) one anchor a block, from 0 to context_length, any order, repeats allowed.
-        block_length: γ, positions a block, at least 1.
-
-    Returns:
-        Boolean array (A·γ, context_length + A·γ), True where the row may attend to the column.
-
-    Raises:
-        ValueError: no anchors, an anchor outside 0..context_length, a negative context_length, or
-            a block_length below 1.
-
-    Example:
-        context_length 2, anchor_positions [1], block_length 2  →  [[1, 0, 1, 1], [1, 0, 1, 1]] as booleans
-
-    Source: DFlash (arXiv 2602.06036): block-diagonal training mask over packed blocks.
+        context_length: number of context positions.
+        anchor_positions: A anchors, one per block, from 0 to context_length, in any order.
+        block_length: γ, positions per block.
+    Returns: Boolean array (A·γ, context_length + A·γ), True where the row may attend to the column.
+    Example: context_length 2, anchor_positions [1], block_length 2  →  [[1, 0, 1, 1], [1, 0, 1, 1]] as booleans
     """
-    context_length = whole_number("context_length", context_length, low=0)
-    positions = whole_numbers("anchor_positions", anchor_positions, low=0, high=context_length)
-    anchors = np.array(positions, dtype=int)  # (A,)
-    if anchors.size == 0:
-        raise ValueError("anchor_positions is empty: it needs at least one anchor.")
-    block_length = whole_number("block_length", block_length, low=1)
     ### BEGIN SOLUTION
-    block = np.repeat(np.arange(anchors.size), block_length)  # (A·γ,) which block a row belongs to
-    context = np.arange(context_length) < anchors[block][:, None]  # (A·γ, context_length)
+    anchor = np.repeat(anchor_positions, block_length)  # (A·γ,) the anchor of each row's block
+    block = np.repeat(np.arange(len(anchor_positions)), block_length)  # (A·γ,) which block a row belongs to
+    context = np.arange(context_length) < anchor[:, None]  # (A·γ, context_length)
     own_block = block[:, None] == block  # (A·γ, A·γ)
     return np.hstack([context, own_block])
     ### END SOLUTION
@@ -388,38 +300,26 @@ viz.mask_picture(block_mask(6, anchors, 3), context_length=6, anchors=anchors, b
 #
 # A mean accepted length hides where the losses are. The **conditional acceptance** of position k is the share of rounds
 # that accepted it, among the rounds that got that far: rounds with at least k accepted tokens, divided by rounds with at
-# least k − 1. Where no round got so far, nobody knows: the rate is `nan`, not 0.
+# least k − 1. Where no round got that far, the rate is unknown: `math.nan`, not 0.
 #
 # By hand: four rounds accepted 0, 1, 2 and 2 tokens of γ = 3. At least 0: four rounds; at least 1: three; at least 2: two;
 # at least 3: none. The rates are 3/4, 2/3 and 0/2.
 
 # %% task="2.5"
-def conditional_acceptance(accepted_counts: ArrayLike, block_size: int) -> list[float]:
-    """Measure how often each position of the block survives once the positions before it did.
+from dspark_mini.contracts import integer, integers, takes
 
-    Position k (k = 1..γ) gets the number of rounds with at least k accepted tokens, divided by the number
-    with at least k − 1. Where no round came that far, the rate is unknown: nan.
+@takes(block_size=integer(low=1), accepted_counts=integers("rounds", high="block_size", empty=True))
+def conditional_acceptance(accepted_counts, block_size):
+    """Measure how often each position of the block is accepted once the positions before it were.
 
     Args:
-        accepted_counts: accepted draft tokens of each round, without the bonus token, 0 to block_size.
-        block_size: γ, the number of drafted tokens a round, at least 1.
-
-    Returns:
-        γ rates, plain floats; all of them nan when there are no rounds.
-
-    Raises:
-        ValueError: a count that is no whole number from 0 to block_size, or a block_size below 1.
-
-    Example:
-        accepted_counts [0, 1, 2, 2], block_size 3  →  [3/4, 2/3, 0.0]
-
-    Source: DSpark (arXiv 2607.05147): conditional acceptance by position, Figure 2.
+        accepted_counts: accepted draft tokens of each round, without the bonus token, from 0 to block_size.
+        block_size: γ, the number of draft tokens per round.
+    Returns: γ rates; nan where no round came that far.
+    Example: accepted_counts [0, 1, 2, 2], block_size 3  →  [3/4, 2/3, 0.0]
     """
-    block_size = whole_number("block_size", block_size, low=1)
-    rounds = whole_numbers("accepted_counts", accepted_counts, low=0, high=block_size)
-    counts = np.array(rounds, dtype=int)  # (rounds,)
     ### BEGIN SOLUTION
-    reached = [int((counts >= k).sum()) for k in range(block_size + 1)]  # rounds with ≥ k accepted
+    reached = [sum(count >= k for count in accepted_counts) for k in range(block_size + 1)]  # rounds with ≥ k
     return [kept / tried if tried else math.nan for tried, kept in zip(reached, reached[1:])]
     ### END SOLUTION
 
@@ -427,10 +327,10 @@ def conditional_acceptance(accepted_counts: ArrayLike, block_size: int) -> list[
 check("2.5", conditional_acceptance)
 
 # %% [markdown]
-# **The decay, from your own functions.** In a toy target each of 16 words goes on with one of two words, with
-# probability .65 and .35. DFlash's base logits are the exact log-probabilities of x_k given the anchor alone: no drafter
+# **The decay, from your own functions.** In a toy target each of 16 words is followed by one of two words, with
+# probabilities .65 and .35. DFlash's base logits are the exact log-probabilities of x_k given the anchor alone: no drafter
 # that ignores its own choices can know more. DSpark gets, as its bias, the log-ratio of “x_k after x_{k−1}” to that base.
-# A draft counts as accepted while it equals the words that the target really draws. Twenty such targets are pooled.
+# A draft token counts as accepted as long as the target draws the same words. Twenty such targets are pooled.
 
 # %% role="picture"
 rng = np.random.default_rng(0)
@@ -458,7 +358,7 @@ def draft(mode, table, anchor):
 def accepted(drafts, table, anchor):
     token, count = anchor, 0
     for guess in drafts:
-        token = rng.choice(vocabulary, p=table[token])       # what the target really says
+        token = rng.choice(vocabulary, p=table[token])       # what the target says
         if token != guess:
             break
         count += 1
@@ -478,22 +378,23 @@ viz.acceptance_decay(curves, title="Toy targets: acceptance of position k, given
 # %% [markdown]
 # ## Looking back
 #
-# * **What you saw.** Both drafters start alike: at position 1 both know everything there is to know, the anchor. Behind it
-#   DFlash guesses without knowing what it guessed before, and its curve falls; DSpark's stays. The toy is first-order, so one
-#   link back is all there is to know. Where the next token depends on more than that, one link is not enough either.
+# * **What you saw.** Both drafters start alike: at position 1 both know everything there is to know, the anchor. After it
+#   DFlash guesses without knowing what it guessed before, and its curve falls; DSpark's stays. In the toy the next word depends
+#   on one word only, so one link back is all there is to know. Where it depends on more, one link is not enough either.
 # * **What the papers report.** Conditional acceptance of DFlash falls from .87 to .78 on code and from .72 to .63 on chat
 #   along the block; an autoregressive drafter starts low and rises (.53 to .74 on chat); DSpark starts high and stays
 #   (DSpark, Figure 2). Its gain over DFlash grows with the block.
 # * **What production engines got wrong here.** A training mask that compared *block numbers* where it had to compare positions with the
-#   anchor let overlapping blocks see future features: training looked wonderful, evaluation did not
+#   anchor let overlapping blocks see future features: training looked excellent, evaluation did not
 #   ([SpecForge issue 470](https://github.com/sgl-project/SpecForge/issues/470)). A block size of 8 was saved as 8 speculated tokens,
 #   though position 0 only repeats the anchor and 7 are left
-#   ([Speculators pull request 456](https://github.com/vllm-project/speculators/pull/456)). Neither changes the text that comes out, since the
-#   target corrects everything; only the acceptance drops. That is why you measure it by position.
+#   ([Speculators pull request 456](https://github.com/vllm-project/speculators/pull/456)). Neither changes the text, since the
+#   target corrects everything; only the acceptance drops. That is why it is measured by position.
 #
 # ## Further reading
 #
 # * DSpark: *Confidence-Scheduled Speculative Decoding with Semi-Autoregressive Generation*, [arXiv 2607.05147](https://arxiv.org/abs/2607.05147)
-# * DFlash: [arXiv 2602.06036](https://arxiv.org/abs/2602.06036), where the parallel block and its training mask come from
+# * DFlash: *Block Diffusion for Flash Speculative Decoding*, [arXiv 2602.06036](https://arxiv.org/abs/2602.06036), where the parallel
+#   block and its training mask come from
 # * [DeepSpec](https://github.com/deepseek-ai/DeepSpec): training and evaluation of these drafters; read its Markov head next to your task 2.2
 # * [Speculators](https://github.com/vllm-project/speculators): how a trained drafter reaches a serving engine
