@@ -448,7 +448,7 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
             (
                 "longest_run_anywhere",
                 COUNT,
-                'prefix = max(map(len, "".join("x" if c >= threshold else " " for c in confidences).split()), default=0)',
+                'prefix = max(map(len, "".join(" x"[int(c >= threshold)] for c in confidences).split()), default=0)',
                 "The longest run of high confidences is what counts.",
             ),
             (
