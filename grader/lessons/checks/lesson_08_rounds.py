@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dspark_mini.clinic_rounds import (
     commit_until_stop,
     draft_rows_to_drop,
@@ -15,12 +13,6 @@ from dspark_mini.clinic_rounds import (
 )
 from grader.lessons.checks.lesson_08 import LESSON, STILL_WORKS
 from grader.lessons.tasks import Task, example, values
-
-
-def committed(output: list[int], finished: bool) -> dict[str, Any]:
-    """Write a result of commit_until_stop."""
-    return {"output": output, "finished": finished}
-
 
 TASK_8_10 = Task(
     id="8.10",
@@ -41,26 +33,20 @@ TASK_8_10 = Task(
             3,
             "The first stop token of the round is the last token of the output, wherever in the round it stands.",
             "An accepted draft can be a stop token too, not only the target's own token at the end.",
-            example([7], [5, 2, 8], [2], gives=committed([7, 5, 2], True)),
-            example([], [2, 2, 4], [3, 2], gives=committed([2], True)),
+            example([7], [5, 2, 8], [2], gives={"output": [7, 5, 2], "finished": True}),
+            example([], [2, 2, 4], [3, 2], gives={"output": [2], "finished": True}),
         ),
         values(
             "rounds_without_early_stop",
             1,
             "Without a stop token all of the round is kept; one at the end finishes as well.",
             STILL_WORKS,
-            example([7], [5, 8], [2], gives=committed([7, 5, 8], False)),
-            example([7], [5, 2], [2], gives=committed([7, 5, 2], True)),
-            example([1, 2], [3], [], gives=committed([1, 2, 3], False)),
+            example([7], [5, 8], [2], gives={"output": [7, 5, 8], "finished": False}),
+            example([7], [5, 2], [2], gives={"output": [7, 5, 2], "finished": True}),
+            example([1, 2], [3], [], gives={"output": [1, 2, 3], "finished": False}),
         ),
     ),
 )
-
-
-def ended(tokens: list[int], reason: str) -> dict[str, Any]:
-    """Write a result of finish_request."""
-    return {"tokens": tokens, "reason": reason}
-
 
 TASK_8_11 = Task(
     id="8.11",
@@ -82,25 +68,25 @@ TASK_8_11 = Task(
             2,
             "A stop token before the cap ends the request, even if the same round crosses the cap.",
             "Look for the stop token first, among the tokens that the cap allows.",
-            example([10, 11, 2, 20, 21, 22], [2], 5, gives=ended([10, 11, 2], "stop")),
-            example([2, 9, 9], [9], 2, gives=ended([2, 9], "stop")),
+            example([10, 11, 2, 20, 21, 22], [2], 5, gives={"tokens": [10, 11, 2], "reason": "stop"}),
+            example([2, 9, 9], [9], 2, gives={"tokens": [2, 9], "reason": "stop"}),
         ),
         values(
             "stop_as_last_allowed",
             1,
             "A stop token that is the last one allowed counts as a stop, not as a cut.",
             "The tokens are the same either way; the reason is not.",
-            example([10, 11, 2, 20], [2], 3, gives=ended([10, 11, 2], "stop")),
+            example([10, 11, 2, 20], [2], 3, gives={"tokens": [10, 11, 2], "reason": "stop"}),
         ),
         values(
             "cap_before_stop",
             1,
             "A stop token after the cap is never reached; at the cap the request ends, below it runs on.",
             f"{STILL_WORKS} There are never more than max_new_tokens tokens.",
-            example([10, 11, 12, 2], [2], 3, gives=ended([10, 11, 12], "length")),
-            example([10, 11], [2], 3, gives=ended([10, 11], "running")),
-            example([10, 11], [2], 2, gives=ended([10, 11], "length")),
-            example([10, 2, 11], [2], 4, gives=ended([10, 2], "stop")),
+            example([10, 11, 12, 2], [2], 3, gives={"tokens": [10, 11, 12], "reason": "length"}),
+            example([10, 11], [2], 3, gives={"tokens": [10, 11], "reason": "running"}),
+            example([10, 11], [2], 2, gives={"tokens": [10, 11], "reason": "length"}),
+            example([10, 2, 11], [2], 4, gives={"tokens": [10, 2], "reason": "stop"}),
         ),
     ),
 )
@@ -258,12 +244,6 @@ TASK_8_15 = Task(
     ),
 )
 
-
-def clocked(saved: float, pays: bool) -> dict[str, Any]:
-    """Write a result of net_time_saved."""
-    return {"saved": saved, "pays": pays}
-
-
 TASK_8_16 = Task(
     id="8.16",
     lesson=LESSON,
@@ -285,18 +265,18 @@ TASK_8_16 = Task(
             3,
             "Every accepted draft costs replay_time; what saves nothing in the end does not pay.",
             "Subtract replay_time once for each accepted draft, not once per round.",
-            example([3, 1], 10.0, 2.0, 12.0, 4.0, gives=clocked(16.0, True)),
-            example([2, 0], 8.0, 4.0, 12.0, 8.0, gives=clocked(-16.0, False)),
-            example([1], 10.0, 2.0, 10.0, 8.0, gives=clocked(0.0, False)),
+            example([3, 1], 10.0, 2.0, 12.0, 4.0, gives={"saved": 16.0, "pays": True}),
+            example([2, 0], 8.0, 4.0, 12.0, 8.0, gives={"saved": -16.0, "pays": False}),
+            example([1], 10.0, 2.0, 10.0, 8.0, gives={"saved": 0.0, "pays": False}),
         ),
         values(
             "without_replay",
             1,
             "Where nothing is replayed, the rest of the sum is as it was.",
             STILL_WORKS,
-            example([3, 1], 10.0, 2.0, 12.0, 0.0, gives=clocked(32.0, True)),
-            example([0, 0], 10.0, 2.0, 12.0, 4.0, gives=clocked(-8.0, False)),
-            example([], 10.0, 2.0, 12.0, 4.0, gives=clocked(0.0, False)),
+            example([3, 1], 10.0, 2.0, 12.0, 0.0, gives={"saved": 32.0, "pays": True}),
+            example([0, 0], 10.0, 2.0, 12.0, 4.0, gives={"saved": -8.0, "pays": False}),
+            example([], 10.0, 2.0, 12.0, 4.0, gives={"saved": 0.0, "pays": False}),
         ),
     ),
 )
