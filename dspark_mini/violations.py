@@ -16,8 +16,8 @@ def spoiled(value: Any, bad: tuple[Any, ...]) -> Iterator[Any]:
         bad: numbers that its kind excludes.
 
     Yields:
-        The argument with its first or last number replaced by a bad one, made ragged, with one axis less, or replaced
-        by a text.
+        The argument with its first or last number replaced by a bad one, made ragged, or replaced by one of its
+        numbers or by a text.
     """
     yield "text"
     if isinstance(value, (Mapping, str)) or not np.iterable(value):
@@ -31,4 +31,5 @@ def spoiled(value: Any, bad: tuple[Any, ...]) -> Iterator[Any]:
             yield np.array(flat, dtype=object).reshape(array.shape).tolist()
     if array.ndim > 1 and len(array) > 1:
         yield [*array.tolist()[:-1], [*array[-1].tolist(), array[-1, -1]]]
-        yield array[0].tolist()
+    if array.size:
+        yield array.flat[0].item()
