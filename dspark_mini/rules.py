@@ -43,6 +43,23 @@ def drafts_are_possible(draft_tokens: list[int], draft_probs: Array) -> None:
 
 # --- Lesson 06 --------------------------------------------------------------------------------------------------------
 
+
+def siblings_differ(tokens: list[int], parents: list[int]) -> None:
+    """Two children of one node hold different tokens."""
+    first: dict[tuple[int, int], int] = {}
+    for node, key in enumerate(zip(tokens, parents)):
+        if key in first:
+            raise ValueError(f"tokens[{node}] is {key[0]}, the same as that of its sibling, node {first[key]}.")
+        first[key] = node
+
+
+def children_are_possible(tokens: list[int], parents: list[int], draft_probs: Array) -> None:
+    """A node's token was drawn from its parent's row, so it has a probability there."""
+    for node, (token, parent) in enumerate(zip(tokens, parents)):
+        if draft_probs[parent + 1, token] == 0.0:
+            raise ValueError(f"tokens[{node}] is {token}, which draft_probs[{parent + 1}] gives probability 0.")
+
+
 # --- Lesson 07 --------------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,411 @@
+"""Lesson 06, draft trees: what its tasks must satisfy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dspark_mini.trees import build_conditional_tree, tree_mask, verify_tree_greedy, verify_tree_sampling
+from grader.check.judges import LawCase
+from grader.lessons.tasks import Task, example, law, same_seed, values
+from grader.run.child.calling import Seed, call
+
+LESSON = "06_draft_trees"
+INF = math.inf
+Floats = np.ndarray[Any, Any]
+
+
+# --- Task 6.1: build_conditional_tree ---------------------------------------------------------------------------------
+
+
+def log_of(*weights: float) -> list[float]:
+    """Write a row of logits as the weights that they stand for; a weight of 0 is a masked token."""
+    return [math.log(n) if n else -INF for n in weights]
+
+
+def grown(tokens: list[int], parents: list[int], depths: list[int], path_probabilities: list[float]) -> dict[str, Any]:
+    return {"tokens": tokens, "parents": parents, "depths": depths, "log_probs": log_of(*path_probabilities)}
+
+
+def nodes_of(tree: dict[str, Any]) -> dict[str, Any]:
+    """Leave the log-probabilities out: they have a property of their own."""
+    return {name: tree[name] for name in ("tokens", "parents", "depths")}
+
+
+def log_probs_of(tree: dict[str, Any]) -> Any:
+    return tree["log_probs"]
+
+
+TASK_6_1 = Task(
+    id="6.1",
+    lesson=LESSON,
+    reference=build_conditional_tree,
+    todo="take the best candidate into the tree, make its children candidates, and so on",
+    hints=(
+        "A candidate is a child that is not in the tree yet: it knows its token, its parent, its depth and the "
+        "log-probability of its whole path. Only the best of all candidates enters, wherever it hangs; and only then "
+        "do its own children become candidates.",
+        "heapq keeps the smallest tuple in front, so push (−log-probability, token, parent, depth): its order is the "
+        "rule for ties. The children of a node come from block_logits[depth] + markov_bias[token], where token and "
+        "depth are the node's own and the root has depth 0. Take a log-softmax over the whole vocabulary and add the "
+        "node's own log-probability. A stable argsort of the negated row puts equal scores in the order of their ids; "
+        "drop −inf.",
+        "the first candidate is the root: log-probability 0, the anchor's token, depth 0\n"
+        "while there is a candidate and the tree has fewer than max_nodes nodes, the root not counted:\n"
+        "    pop (cost, token, parent, depth); write the new node down: its index is the number of nodes before it\n"
+        "    if depth < γ:\n"
+        "        scores = row of logits at depth + bias of token\n"
+        "        log-softmax: scores − max − log(sum(exp(scores − max)))\n"
+        "        for each of the `width` best tokens that is not −inf:\n"
+        "            push (cost − its log-probability, the token, index of the node, depth + 1)\n"
+        "return the nodes without the root, as four lists",
+    ),
+    returns="plain ints and floats in lists in a dict",
+    core=(
+        values(
+            "best_candidate_enters_next",
+            3,
+            "Of all candidates the one with the likeliest path enters next, wherever it hangs.",
+            "Do not grow level by level, and do not finish one path first: a heap over all candidates decides, by the "
+            "sum of the log-probabilities along the path.",
+            example(
+                [log_of(6, 4), [0.0, 0.0]],
+                9,
+                {0: [math.log(3), 0.0]},
+                2,
+                3,
+                gives=grown([0, 0, 1], [-1, 0, -1], [1, 2, 1], [0.6, 0.45, 0.4]),
+            ),
+            part=nodes_of,
+        ),
+        values(
+            "children_follow_own_parent",
+            2,
+            "The children of a node come from U at its depth plus the bias of the node's own token.",
+            "Look up the bias of the node that you have just taken in, and the row of logits at its depth; `parents` "
+            "holds that node's index in the lists.",
+            example(
+                [log_of(3, 2), [0.0, 0.0]],
+                0,
+                {0: [0.0, 0.0], 1: log_of(1, 0.125)},
+                1,
+                9,
+                gives=grown([0, 0], [-1, 0], [1, 2], [0.6, 0.3]),
+            ),
+            example(
+                [[0.0, 0.0], [0.0, 0.0]],
+                9,
+                {0: log_of(1, 4), 9: log_of(1, 3)},
+                2,
+                4,
+                gives=grown([1, 0, 1, 0], [-1, 0, 0, -1], [1, 2, 2, 1], [0.75, 0.375, 0.375, 0.25]),
+            ),
+            part=nodes_of,
+        ),
+        values(
+            "log_probs_of_whole_paths",
+            2,
+            "log_probs are sums along the path of log-softmax values over the whole vocabulary.",
+            "Subtract the row's maximum before exp, and normalise over all V tokens, not over the width kept.",
+            example(
+                [log_of(2, 1, 1), [1000.0, 1000.0, -INF]],
+                0,
+                {},
+                1,
+                2,
+                gives=grown([0, 0], [-1, 0], [1, 2], [0.5, 0.25]),
+            ),
+            part=log_probs_of,
+        ),
+        values(
+            "bounds_hold",
+            1,
+            "No node has more than width children or a depth beyond γ, and there are at most max_nodes.",
+            "A node at depth γ has no row of logits left for its children. Without candidates the tree ends early.",
+            example(
+                [log_of(1, 2, 1), log_of(1, 1, 6)], 0, {}, 1, 5, gives=grown([1, 2], [-1, 0], [1, 2], [0.5, 0.375])
+            ),
+            example([[0.0, 1.0]], 0, {}, 2, 0, gives=grown([], [], [], [])),
+            example([log_of(1, 3)], 0, {}, 5, 9, gives=grown([1, 0], [-1, -1], [1, 1], [0.75, 0.25])),
+            part=nodes_of,
+        ),
+        values(
+            "ties_lower_token_then_older",
+            1,
+            "Ties go to the lower token id, then to the older parent, also where the width cuts.",
+            "Let the heap compare (−log-probability, token, parent); among equal scores the lower ids are kept.",
+            example(
+                [[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, -INF, -INF]],
+                0,
+                {},
+                2,
+                6,
+                gives=grown([0, 1, 0, 0, 1, 1], [-1, -1, 0, 1, 0, 1], [1, 1, 2, 2, 2, 2], [0.25, 0.25] + [0.125] * 4),
+            ),
+            part=nodes_of,
+        ),
+        values(
+            "impossible_children_left_out",
+            1,
+            "A child of probability 0 (a logit of −inf) never enters the tree.",
+            "Of a row with fewer possible tokens than the width, take only the possible ones.",
+            example(
+                [[-INF, 0.0, 0.0], [0.0, -INF, -INF]],
+                2,
+                {1: [0.5, -INF, 0.5]},
+                3,
+                9,
+                gives=grown([1, 0, 2, 0], [-1, 0, -1, 2], [1, 2, 1, 2], [0.5] * 4),
+            ),
+            part=nodes_of,
+        ),
+        values(
+            "anchor_and_missing_rows",
+            1,
+            "The anchor's bias row serves the root alone; a missing row adds nothing, an unused one is not read.",
+            "Look up the bias of the root's token, the anchor, like that of any node: a row that does not exist is 0.",
+            example(
+                [log_of(1, 1), log_of(1, 3)],
+                9,
+                {9: log_of(4, 1), 7: [math.nan, 0.0]},
+                1,
+                2,
+                gives=grown([0, 1], [-1, 0], [1, 2], [0.8, 0.6]),
+            ),
+            part=nodes_of,
+        ),
+    ),
+)
+
+
+# --- Task 6.2: tree_mask ----------------------------------------------------------------------------------------------
+
+
+def cells(*rows: str) -> Floats:
+    """Write a mask down: cells("110", "101")."""
+    return np.array([[cell == "1" for cell in row] for row in rows], dtype=bool)
+
+
+TASK_6_2 = Task(
+    id="6.2",
+    lesson=LESSON,
+    reference=tree_mask,
+    todo="let every node see the whole context, what its parent sees, and itself",
+    hints=(
+        "A node's ancestors are its parent and the ancestors of its parent. Parents come before their children, so "
+        "the parent's row is finished when you reach its child.",
+        "Start with an identity matrix of booleans: every node sees itself. Then walk through the nodes in their "
+        "order and add the parent's row to the node's own. A parent of −1 adds nothing: it is the root, which belongs "
+        "to the context, and not the last row. The half with the context is all True.",
+        "own = identity matrix of booleans                                  → (n, n)\n"
+        "for each node with its parent:\n"
+        "    if the parent is not the root: row of the node |= row of the parent\n"
+        "return np.ones for the context on the left, own on the right       → (n, context_length + n)",
+    ),
+    returns="booleans in an array",
+    core=(
+        values(
+            "ancestors_and_itself",
+            3,
+            "A node sees its parent, its parent's parent and so on, and itself.",
+            "Take over the whole row of the parent, not only the parent's column, and set the node's own column: "
+            "context_length + its index.",
+            example([-1, 0, -1], 1, gives=cells("1100", "1110", "1001")),
+            example([-1, 0, 1], 1, gives=cells("1100", "1110", "1111")),
+        ),
+        values(
+            "other_branches_hidden",
+            2,
+            "A node sees nothing of another branch: no sibling, no uncle, no descendant.",
+            "An earlier node is not always an ancestor: a lower triangle is the mask of a chain, not of a tree.",
+            example([-1, -1, 0, 1], 1, gives=cells("11000", "10100", "11010", "10101")),
+        ),
+        values(
+            "whole_context_first",
+            1,
+            "The first context_length columns are True for every node.",
+            "The context stands on the left, and its last position is the root: all of it is known.",
+            example([-1, -1], 3, gives=cells("11110", "11101")),
+        ),
+        values(
+            "empty_tree_and_no_context",
+            1,
+            "Without nodes the mask has no rows but all its columns; without context only the nodes are left.",
+            "np.ones((0, 3), dtype=bool) is an array like any other; np.array([]) has lost its columns.",
+            example([], 3, gives=np.zeros((0, 3), dtype=bool)),
+            example([-1, 0], 0, gives=cells("10", "11")),
+        ),
+    ),
+)
+
+
+# --- Task 6.3: verify_tree_greedy -------------------------------------------------------------------------------------
+
+
+def accepted(path: list[int], tokens: list[int]) -> dict[str, Any]:
+    return {"path": path, "tokens": tokens}
+
+
+TREE = ([5, 7, 6], [-1, 0, -1])
+
+TASK_6_3 = Task(
+    id="6.3",
+    lesson=LESSON,
+    reference=verify_tree_greedy,
+    todo="go to the child that the target wants, as long as there is one, then add the target's token",
+    hints=(
+        "Stand at the root. The target wants target_tokens[0]. Is there a child of the root with that token? Then go "
+        "there: now the target wants the entry that follows this node.",
+        "Children come after their parents, so one pass over the nodes is enough: a node is taken if its parent is "
+        "the node where you stand (−1 at first) and its token is the one wanted there. The token wanted last, for "
+        "which there is no child, is emitted too: the result is always one token longer than the path.",
+        "path = [], stand at −1\n"
+        "for each node with its token and its parent:\n"
+        "    if the parent is where you stand and the token is target_tokens[where you stand + 1]:\n"
+        "        note the node in path, and stand there\n"
+        "return path, and the tokens of its nodes followed by target_tokens[where you stand + 1]",
+    ),
+    returns="plain ints in lists in a dict",
+    core=(
+        values(
+            "follows_the_target",
+            3,
+            "The path goes from the root to the child that the target wants, again and again.",
+            "Compare the child's token with what the target says after the node where you stand: target_tokens[0] at "
+            "the root, [i + 1] at node i. The path holds indices; the tokens end with what the target says at its end.",
+            example(*TREE, [6, 7, 1, 8], gives=accepted([2], [6, 8])),
+            example(*TREE, [5, 7, 1, 8], gives=accepted([0, 1], [5, 7, 1])),
+        ),
+        values(
+            "one_token_more",
+            2,
+            "The target's own token follows the accepted ones: a correction, or the bonus at a leaf.",
+            "tokens has one entry more than path, and the last one comes from target_tokens.",
+            example(*TREE, [5, 7, 1, 8], gives=accepted([0, 1], [5, 7, 1])),
+            example(*TREE, [4, 7, 1, 8], gives=accepted([], [4])),
+        ),
+        values(
+            "only_own_children_count",
+            2,
+            "Any child of the node may match, whatever its place; a node of another branch never does.",
+            "Look at all the nodes whose parent is the node where you stand, and at no others.",
+            example([1, 2, 3, 2], [-1, -1, 0, 1], [2, 3, 2, 0, 9], gives=accepted([1, 3], [2, 2, 9])),
+            example([1, 2, 3], [-1, -1, 0], [2, 3, 3, 0], gives=accepted([1], [2, 3])),
+        ),
+        values(
+            "no_nodes_no_path",
+            1,
+            "Without nodes the path is empty and the target's one token is emitted.",
+            "At the root the target wants target_tokens[0], whether there is a node or not.",
+            example([], [], [4], gives=accepted([], [4])),
+        ),
+    ),
+)
+
+
+# --- Task 6.4: verify_tree_sampling -----------------------------------------------------------------------------------
+
+HALVES, SURE_0, SURE_1 = [0.5, 0.5], [1.0, 0.0], [0.0, 1.0]
+SINGLE = call([2], [-1], [[0.2, 0.2, 0.6]] * 2, [[0.4, 0.3, 0.3], [1.0, 0.0, 0.0]], Seed(0))
+PAIR = call([0, 1], [-1, -1], [[0.6, 0.3, 0.1]] * 3, [[0.1, 0.4, 0.5], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]], Seed(0))
+DOWN = call([0, 1], [-1, 0], [HALVES, [0.375, 0.625], HALVES], [[0.25, 0.75], HALVES, SURE_0], Seed(0))
+
+
+def path_and_tokens(result: dict[str, list[int]]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return tuple(result["path"]), tuple(result["tokens"])
+
+
+def path_of(result: dict[str, list[int]]) -> tuple[int, ...]:
+    return tuple(result["path"])
+
+
+TASK_6_4 = Task(
+    id="6.4",
+    lesson=LESSON,
+    reference=verify_tree_sampling,
+    todo="try the children of the node in turn, each against what p and q have become by then",
+    hints=(
+        "At every node there are two rows, p of the target and q of the drafter. A child is accepted with probability "
+        "min(1, p(x) / q(x)). If it is rejected, both rows change, since the next child was drawn from what was left "
+        "of q, and must only make up for what is still missing of p.",
+        "One pass over the nodes, as in task 6.3, with p and q as variables. rng.random() < p[x] / q[x] accepts: then "
+        "take the rows of that child, [node + 1], and a copy of the q row. Otherwise, in this order: "
+        "p becomes max(p − q, 0) divided by its sum, then q loses x and is divided by its sum. At the end one token is "
+        "drawn from p, whatever it has become.",
+        "stand at −1; p = target_probs[0]; q = a copy of draft_probs[0]\n"
+        "for each node with its token x and its parent, if the parent is where you stand:\n"
+        "    if rng.random() * q[x] < p[x]:\n"
+        "        note the node; stand there; p = target_probs[node + 1]; q = a copy of draft_probs[node + 1]\n"
+        "    otherwise:\n"
+        "        p = max(p − q, 0), divided by its sum (if that is 0, p stays)\n"
+        "        q[x] = 0; divide q by its sum (if that is 0, no other child can follow)\n"
+        "draw one token from p, make it a plain int, and append it",
+    ),
+    returns="plain ints in lists in a dict",
+    core=(
+        law(
+            "accepts_with_min_one_p_over_q",
+            2,
+            "A first child x is accepted with probability min(1, p(x) / q(x)).",
+            "p and q are the rows that follow the parent: [0] at the root. Accept if rng.random() < p[x] / q[x].",
+            LawCase(SINGLE, {(0,): 1 / 2, (): 1 / 2}),
+            outcome_of=path_of,
+            samples=300,
+        ),
+        law(
+            "residual_after_rejection",
+            2,
+            "After a rejection the token comes from norm(max(p − q, 0)), and not from p.",
+            "Rejections take away what q proposes too often; only what it proposes too seldom is still missing.",
+            LawCase(SINGLE, {((0,), (2, 0)): 1 / 2, ((), (0,)): 1 / 3, ((), (1,)): 1 / 6}),
+            outcome_of=path_and_tokens,
+            samples=300,
+        ),
+        law(
+            "siblings_in_turn",
+            3,
+            "The next child is tried with the residual as p, and with q renormalised without the token tried.",
+            "Both rows change after a rejection: first p becomes the residual, then q loses x and is normalised.",
+            LawCase(PAIR, {((0,), (0, 2)): 1 / 6, ((1,), (1, 2)): 2 / 9, ((), (2,)): 11 / 18}),
+            outcome_of=path_and_tokens,
+            samples=300,
+        ),
+        law(
+            "fresh_rows_after_acceptance",
+            2,
+            "An accepted child brings its own rows, [node + 1]; nothing is left of the rows of its parent.",
+            "Set p and q anew when you accept, and draw the last token from the p of the node where you stand.",
+            LawCase(DOWN, {((0, 1), (0, 1, 0)): 0.4, ((0,), (0, 0)): 0.1, ((), (1,)): 0.5}),
+            outcome_of=path_and_tokens,
+            samples=300,
+        ),
+        values(
+            "sure_target_is_followed",
+            2,
+            "Where the target is sure of its tokens, the path is the one that it says.",
+            "A child with p(x) = 0 is never accepted, one with p(x) ≥ q(x) always; try children of the node only.",
+            example([0, 1], [-1, -1], [HALVES] * 3, [SURE_1, SURE_0, SURE_0], Seed(0), gives=accepted([1], [1, 0])),
+            example(
+                [0, 1, 1],
+                [-1, 0, -1],
+                [HALVES] * 4,
+                [SURE_0, SURE_1, SURE_0, SURE_1],
+                Seed(0),
+                gives=accepted([0, 1], [0, 1, 0]),
+            ),
+        ),
+        values(
+            "one_token_more",
+            1,
+            "Without nodes, at a leaf and after a rejection, one more token is drawn.",
+            "tokens has one entry more than path; the last comes from the p of the node where the walk ended.",
+            example([0], [-1], [HALVES, HALVES], [SURE_1, SURE_0], Seed(0), gives=accepted([], [1])),
+            example([], [], [HALVES], [SURE_1], Seed(0), gives=accepted([], [1])),
+        ),
+        same_seed(1, SINGLE, PAIR),
+    ),
+)
+
+TASKS = (TASK_6_1, TASK_6_2, TASK_6_3, TASK_6_4)
