@@ -97,10 +97,10 @@ TASK_6_1 = Task(
             example(
                 [[0.0, 0.0], [0.0, 0.0]],
                 9,
-                {0: log_of(1, 4), 9: log_of(1, 3)},
+                {0: log_of(1, 4), 9: log_of(1, 5)},
                 2,
                 4,
-                gives=grown([1, 0, 1, 0], [-1, 0, 0, -1], [1, 2, 2, 1], [0.75, 0.375, 0.375, 0.25]),
+                gives=grown([1, 0, 1, 0], [-1, 0, 0, -1], [1, 2, 2, 1], [5 / 6, 5 / 12, 5 / 12, 1 / 6]),
             ),
             part=nodes_of,
         ),
@@ -110,12 +110,12 @@ TASK_6_1 = Task(
             "log_probs are sums along the path of log-softmax values over the whole vocabulary.",
             "Subtract the row's maximum before exp, and normalise over all V tokens, not over the width kept.",
             example(
-                [log_of(2, 1, 1), [1000.0, 1000.0, -INF]],
+                [log_of(3, 1, 1), [1000.0, 1000.0, -INF]],
                 0,
                 {},
                 1,
                 2,
-                gives=grown([0, 0], [-1, 0], [1, 2], [0.5, 0.25]),
+                gives=grown([0, 0], [-1, 0], [1, 2], [0.6, 0.3]),
             ),
             part=log_probs_of,
         ),
@@ -169,10 +169,10 @@ TASK_6_1 = Task(
             example(
                 [log_of(1, 1), log_of(1, 3)],
                 9,
-                {9: log_of(4, 1), 7: [math.nan, 0.0]},
+                {9: log_of(6, 1), 7: [math.nan, 0.0]},
                 1,
                 2,
-                gives=grown([0, 1], [-1, 0], [1, 2], [0.8, 0.6]),
+                gives=grown([0, 1], [-1, 0], [1, 2], [6 / 7, 9 / 14]),
             ),
             part=nodes_of,
         ),
@@ -405,6 +405,9 @@ TASK_6_4 = Task(
             example([], [], [HALVES], [SURE_1], Seed(0), gives=accepted([], [1])),
         ),
         same_seed(1, SINGLE, PAIR),
+    ),
+    examples=(
+        example([0, 1], [-1, -1], [[0.75, 0.25]] * 3, [SURE_0, SURE_1, SURE_0], Seed(0), gives=accepted([0], [0, 1])),
     ),
 )
 

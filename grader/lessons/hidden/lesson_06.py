@@ -307,12 +307,15 @@ def deeper_trees(rng: Rng) -> Iterator[LawCase]:
 
 
 def sure_targets(rng: Rng) -> Iterator[Call]:
-    """The target is sure of one token everywhere, so that the walk is certain, whatever the drafter's rows."""
+    """The target is sure of one token everywhere, so that the walk is certain, whatever the drafter's rows.
+
+    The first number drawn is 0.0: it accepts every child, but one that the target never says.
+    """
     for nodes in (*rng.integers(2, 10, size=20).tolist(), 64):
         tokens, parents = token_tree(rng, nodes, 4)
         says = agreeing_target(rng, tokens, parents, 4, int(rng.integers(1, 4)))
         drafts = rng.dirichlet(np.full(4, 2.0), size=len(says)) * 0.9 + 0.025
-        yield call(tokens, parents, drafts, np.eye(4)[says], Seed(int(rng.integers(2**31))))
+        yield call(tokens, parents, drafts, np.eye(4)[says], Seed(int(rng.integers(2**31)), (0.0,)))
 
 
 def sure_ends(rng: Rng) -> Iterator[Call]:
