@@ -352,7 +352,7 @@ TASK_6_4 = Task(
             "p and q are the rows that follow the parent: [0] at the root. Accept if rng.random() < p[x] / q[x].",
             LawCase(SINGLE, {(0,): 1 / 2, (): 1 / 2}),
             outcome_of=path_of,
-            samples=300,
+            samples=200,
         ),
         law(
             "residual_after_rejection",
@@ -361,7 +361,7 @@ TASK_6_4 = Task(
             "Rejections take away what q proposes too often; only what it proposes too seldom is still missing.",
             LawCase(SINGLE, {((0,), (2, 0)): 1 / 2, ((), (0,)): 1 / 3, ((), (1,)): 1 / 6}),
             outcome_of=path_and_tokens,
-            samples=300,
+            samples=200,
         ),
         law(
             "siblings_in_turn",
@@ -370,7 +370,7 @@ TASK_6_4 = Task(
             "Both rows change after a rejection: first p becomes the residual, then q loses x and is normalised.",
             LawCase(PAIR, {((0,), (0, 2)): 1 / 6, ((1,), (1, 2)): 2 / 9, ((), (2,)): 11 / 18}),
             outcome_of=path_and_tokens,
-            samples=300,
+            samples=200,
         ),
         law(
             "fresh_rows_after_acceptance",
@@ -379,7 +379,7 @@ TASK_6_4 = Task(
             "Set p and q anew when you accept, and draw the last token from the p of the node where you stand.",
             LawCase(DOWN, {((0, 1), (0, 1, 0)): 0.4, ((0,), (0, 0)): 0.1, ((), (1,)): 0.5}),
             outcome_of=path_and_tokens,
-            samples=300,
+            samples=200,
         ),
         values(
             "sure_target_is_followed",

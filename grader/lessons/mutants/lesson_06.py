@@ -29,31 +29,22 @@ MATCHES = f"parent == last and x == {WANTED}"
 CHILD = "parent == last and "
 ACCEPT = "rng.random() * q[x] < p[x]"
 REST = "np.maximum(p - q, 0.0)"
-DRAW = "rng.choice(len(p), p=p)"
+LOSE = "q /= q.sum() or 1.0"  # and be normalised
+DRAW = "p=p)"
 FRESH = "target_probs[node + 1], draft_probs[node + 1].copy()"
 
 WRONG: dict[str, dict[str, list[Patch]]] = {
     "6.1": {
         "best_candidate_enters_next": [
             ("level_by_level", POP, pop_by("(c[3], c[2], c[0])"), "A tree grows level by level."),
-            (
-                "depth_first",
-                POP,
-                pop_by("(-c[3], c[0])"),
-                "The likeliest path is followed to its end, then the next one.",
-            ),
+            ("depth_first", POP, pop_by("(-c[3], c[0])"), "The likeliest path is followed to its end first."),
             (
                 "own_probability_decides",
                 POP,
                 pop_by("c[0] + nodes[c[2] + 1][3] if nodes else 0.0"),
                 "Candidates are compared by their own probability, not by their path's.",
             ),
-            (
-                "average_per_token",
-                POP,
-                pop_by("c[0] / max(c[3], 1)"),
-                "Paths of different length are fair only by their average per token.",
-            ),
+            ("average_per_token", POP, pop_by("c[0] / max(c[3], 1)"), "Paths are compared by their average per token."),
             (
                 "children_enter_at_once",
                 "",
@@ -73,12 +64,7 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
                 """,
                 "All children enter with their parent; best first is the order of expansion.",
             ),
-            (
-                "likeliest_last",
-                POP,
-                pop_by("(-c[0], c[1:])"),
-                "The heap gives the largest first, so the log-probability goes in as it is.",
-            ),
+            ("likeliest_last", POP, pop_by("(-c[0], c[1:])"), "The heap gives the largest item first."),
             (
                 "beam_search",
                 "",
@@ -106,7 +92,7 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
                 "bias_ignored_below_the_root",
                 BIAS,
                 f"({BIAS} if depth == 0 else 0.0)",
-                "All nodes of one depth share their children: U says what they are.",
+                "All nodes of one depth have the same children.",
             ),
             ("anchor_at_every_depth", BIAS, "markov_bias[anchor_token]", "The anchor's bias corrects the whole tree."),
             (
@@ -122,17 +108,12 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
                 "row_one_too_early",
                 "block_logits[depth]",
                 "block_logits[max(depth - 1, 0)]",
-                "A node's children stand in the row of the node's own position.",
+                "A node's children stand in its own row.",
             ),
             ("bias_subtracted", f"+ {BIAS}", f"- {BIAS}", "The bias is a penalty and is subtracted."),
         ],
         "log_probs_of_whole_paths": [
-            (
-                "logits_added",
-                "float(log_probs[child])",
-                "float(scores[child])",
-                "Logits add up like log-probabilities.",
-            ),
+            ("logits_added", "float(log_probs[child])", "float(scores[child])", "Logits add up like log-probs."),
             (
                 "softmax_over_the_width",
                 "np.exp(scores - scores.max()).sum()",
@@ -143,7 +124,7 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
                 "softmax_of_one_logit",
                 COLUMN,
                 '"log_probs": [0.0] * len(tokens)',
-                "A softmax over a single logit is its probability: log_probs are 0.",
+                "A softmax of one logit is its probability.",
             ),
             (
                 "softmax_that_overflows",
@@ -161,7 +142,7 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
                 "probabilities_not_logs",
                 COLUMN,
                 '"log_probs": np.exp(log_probs).tolist()',
-                "The tree keeps probabilities, as people read them.",
+                "The tree keeps probabilities.",
             ),
             ("single_precision", SCORES, f"({SCORES}).astype(np.float32)", "Single precision is enough."),
         ],
@@ -200,33 +181,18 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
                 "[c for c in np.argpartition(scores, -width)[-width:].tolist() if scores[c] > -np.inf]",
                 "np.argpartition keeps the lower of equal tokens.",
             ),
-            (
-                "first_found_first",
-                POP,
-                pop_by("(c[0], c[2], c[1])"),
-                "Of equal candidates the one that was found first enters first.",
-            ),
+            ("first_found_first", POP, pop_by("(c[0], c[2], c[1])"), "Of equal candidates the first found enters."),
             (
                 "younger_parent_first",
                 POP,
                 pop_by("(c[0], c[1], -c[2])"),
-                "Of equal candidates the newer branch enters first.",
+                "Of equal candidates the newer branch enters.",
             ),
         ],
         "impossible_children_left_out": [
-            (
-                "impossible_children_kept",
-                "(scores > -np.inf) & ",
-                "",
-                "Every node has `width` children, whatever their probability.",
-            ),
+            ("impossible_children_kept", "(scores > -np.inf) & ", "", "Every node has `width` children."),
             ("masked_becomes_zero", SCORES, f"np.nan_to_num({SCORES}, neginf=0.0)", "A masked token has the logit 0."),
-            (
-                "masked_becomes_unlikely",
-                SCORES,
-                f"np.maximum({SCORES}, -30.0)",
-                "An impossible token is a very unlikely one.",
-            ),
+            ("masked_becomes_unlikely", SCORES, f"np.maximum({SCORES}, -30.0)", "Impossible tokens are unlikely ones."),
         ],
         "anchor_and_missing_rows": [
             ("anchor_ignored", BIAS, f"({BIAS} if depth else 0.0)", "Nothing stands before the first position."),
@@ -247,12 +213,7 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
     "6.2": {
         "ancestors_and_itself": [
             ("parent_only", OWN, "own[node, parent] = True", "A node sees its parent, and that is enough."),
-            (
-                "diagonal_left_out",
-                ", own]",
-                ", own & ~np.eye(len(own), dtype=bool)]",
-                "A token need not look at itself.",
-            ),
+            ("diagonal_left_out", ", own]", ", own & ~np.eye(len(own), dtype=bool)]", "A token need not see itself."),
             ("true_means_masked", MASK, f"~{MASK}", "True marks what is masked."),
             ("transposed", ", own]", ", own.T]", "Rows are those that are looked at, columns those who look."),
             (
@@ -265,17 +226,12 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
             ("both_ways", ", own]", ", own | own.T]", "Attention runs both ways along a path."),
         ],
         "other_branches_hidden": [
-            (
-                "causal",
-                ", own]",
-                ", np.tri(len(own), dtype=bool)]",
-                "Verification is causal: a node sees every earlier node.",
-            ),
+            ("causal", ", own]", ", np.tri(len(own), dtype=bool)]", "Verification is causal for a tree, too."),
             (
                 "siblings_see_each_other",
                 ", own]",
                 ", own | np.equal.outer(parents, parents)]",
-                "Siblings stand at the same position and see each other.",
+                "Siblings see each other.",
             ),
             (
                 "everything_above",
@@ -287,16 +243,11 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
                 "uncles_too",
                 OWN,
                 f"{OWN} | np.isin(parents, np.flatnonzero(own[parent]))",
-                "A node sees the children of all its ancestors.",
+                "Children of all ancestors are seen.",
             ),
         ],
         "whole_context_first": [
-            (
-                "context_behind",
-                f"[{CONTEXT}, own]",
-                f"[own, {CONTEXT}]",
-                "The nodes come first: the mask is about them.",
-            ),
+            ("context_behind", f"[{CONTEXT}, own]", f"[own, {CONTEXT}]", "The nodes come first."),
             ("context_left_out", MASK, "own", "The context is in the cache, and the mask need not speak of it."),
             (
                 "context_for_the_first_level",
@@ -322,7 +273,7 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
                 "empty_loses_columns",
                 MASK,
                 f"{MASK} if parents else np.array([], dtype=bool)",
-                "A mask without rows is an empty array.",
+                "An empty mask has no columns.",
             ),
             ("empty_is_refused", MASK, f"{MASK}[max(parents) < -1 :]", "A tree has at least one node."),
             (
@@ -341,12 +292,7 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
                 "parent == last and x == target_tokens[node]",
                 "target_tokens[i] belongs to node i: what the target says in its place.",
             ),
-            (
-                "target_by_depth",
-                WANTED,
-                "target_tokens[len(path)]",
-                "target_tokens follows the depth: the k-th entry is the k-th token of the text.",
-            ),
+            ("target_by_depth", WANTED, "target_tokens[len(path)]", "target_tokens[k] is the k-th token of the text."),
             ("first_level_only", CHILD, "parent == last == -1 and ", "One token of the tree is enough."),
             (
                 "longest_agreeing_tail",
@@ -386,15 +332,10 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
                 "no_bonus_at_a_leaf",
                 MORE,
                 f", *[{WANTED}] * (last < 0 or last in parents)]",
-                "At a leaf there is nothing to correct, so no token is added.",
+                "At a leaf there is nothing to correct.",
             ),
             ("correction_from_the_root", MORE, ", target_tokens[0]]", "The correction comes from the root's row."),
-            (
-                "correction_one_too_early",
-                MORE,
-                ", target_tokens[max(last, 0)]]",
-                "The token that follows node i is target_tokens[i].",
-            ),
+            ("correction_one_too_early", MORE, ", target_tokens[max(last, 0)]]", "target_tokens[i] follows node i."),
             (
                 "draft_token_as_correction",
                 MORE,
@@ -407,7 +348,7 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
                 "first_child_only",
                 CHILD,
                 f"{CHILD}node == parents.index(last) and ",
-                "Only the first child of a node is looked at.",
+                "Only a node's first child counts.",
             ),
             ("any_later_node", CHILD, "", "The next node with the wanted token is the one."),
             (
@@ -430,7 +371,7 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
                 "last_child_only",
                 CHILD,
                 f"{CHILD}last not in parents[node + 1 :] and ",
-                "The last child stands for the node.",
+                "Only a node's last child counts.",
             ),
             (
                 "stops_at_the_first_sibling",
@@ -461,12 +402,7 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
             ),
             ("ratio_upside_down", ACCEPT, "rng.random() * p[x] < q[x]", "The ratio is q over p."),
             ("target_probability_alone", ACCEPT, "rng.random() < p[x]", "The target accepts with its own probability."),
-            (
-                "accepted_by_comparison",
-                ACCEPT,
-                "p[x] >= q[x]",
-                "A child is accepted if the target likes it at least as much.",
-            ),
+            ("accepted_by_comparison", ACCEPT, "p[x] >= q[x]", "A child is accepted if p(x) ≥ q(x)."),
             (
                 "softmax_of_one_logit",
                 ACCEPT,
@@ -477,7 +413,7 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
                 "divided_by_the_targets_best",
                 ACCEPT,
                 "rng.random() * p.max() < p[x]",
-                "The target's probability is measured by its best token's.",
+                "p is measured by its best token.",
             ),
             (
                 "rows_of_the_child",
@@ -488,40 +424,30 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
             ("greedy_acceptance", ACCEPT, "p.argmax() == x", "The target's argmax decides at any temperature."),
         ],
         "residual_after_rejection": [
-            (
-                "drawn_from_the_target",
-                DRAW,
-                "rng.choice(len(p), p=target_probs[last + 1])",
-                "A rejected child is corrected by a draw from the target.",
-            ),
+            ("drawn_from_the_target", DRAW, "p=target_probs[last + 1])", "The correction is drawn from p."),
             (
                 "target_without_the_token",
                 REST,
                 "np.where(np.arange(len(p)) == x, 0.0, p)",
-                "p without the rejected token is what is left of p.",
+                "p only loses the rejected token.",
             ),
             ("absolute_difference", REST, "np.abs(p - q)", "The residual is the distance |p − q|."),
             (
                 "best_of_the_residual",
-                DRAW,
+                "rng.choice(len(p), p=p)",
                 "p.argmax()",
-                "After a rejection the best token of the residual is emitted.",
+                "A rejection emits the residual's best token.",
             ),
             (
                 "drawn_from_the_draft",
                 DRAW,
-                "rng.choice(len(p), p=(draft_probs if last in parents else target_probs)[last + 1])",
+                "p=(draft_probs if last in parents else target_probs)[last + 1])",
                 "The drafter proposes again after a rejection.",
             ),
         ],
         "siblings_in_turn": [
             ("q_with_replacement", "q[x] = 0.0", "pass", "q stays as it was: all children are drawn from it."),
-            (
-                "q_not_renormalised",
-                "q /= q.sum() or 1.0",
-                "pass",
-                "The tried token is taken out of q, and the rest stays as it was.",
-            ),
+            ("q_not_renormalised", LOSE, "pass", "q only loses the token that was tried."),
             (
                 "p_stays_until_the_end",
                 "< p[x]",
@@ -534,7 +460,7 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
                 f"q[x] = 0.0\n            q /= q.sum() or 1.0\n            rest = {REST}",
                 "First q loses the token, then the residual is taken.",
             ),
-            ("one_try_per_node", "q /= q.sum() or 1.0", "break", "A rejected node has no other children to try."),
+            ("one_try_per_node", LOSE, "break", "A rejected node has no other children to try."),
             (
                 "likeliest_child_first",
                 "enumerate(zip(tokens, parents))",
@@ -571,25 +497,15 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
                 """,
                 "Path probabilities are averaged over the siblings, and the better half is tried.",
             ),
-            (
-                "fixed_seed",
-                WALK,
-                f"rng = np.random.default_rng(0)\n    {WALK}",
-                "A fixed seed makes the result the same, as it should be.",
-            ),
+            ("fixed_seed", WALK, f"rng = np.random.default_rng(0)\n    {WALK}", "A fixed seed is still chance."),
         ],
         "fresh_rows_after_acceptance": [
             ("old_draft_row", FRESH, "target_probs[node + 1], q", "The drafter's row serves the whole path."),
-            (
-                "old_target_row",
-                FRESH,
-                "p, draft_probs[node + 1].copy()",
-                "What has become of p holds until the end of the walk.",
-            ),
+            ("old_target_row", FRESH, "p, draft_probs[node + 1].copy()", "The parent's p serves the whole path."),
             (
                 "bonus_from_the_parents_row",
                 DRAW,
-                "rng.choice(len(p), p=p if last < 0 or last in parents else target_probs[parents[last] + 1])",
+                "p=p if last < 0 or last in parents else target_probs[parents[last] + 1])",
                 "The bonus token comes from the row that accepted the last child.",
             ),
             (
@@ -603,18 +519,8 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
         ],
         "sure_target_is_followed": [
             ("any_later_node", "parent == last", "True", "A node without a parent in the path may follow too."),
-            (
-                "impossible_child_accepted",
-                "< p[x]",
-                "<= p[x]",
-                "A random number of 0 must be able to accept every child: <= and not <.",
-            ),
-            (
-                "rows_one_too_early",
-                FRESH,
-                "target_probs[node], draft_probs[node].copy()",
-                "target_probs[i] is the row that follows node i.",
-            ),
+            ("impossible_child_accepted", "< p[x]", "<= p[x]", "A random number of 0 accepts every child."),
+            ("rows_one_too_early", FRESH, "target_probs[node], draft_probs[node].copy()", "Row i follows node i."),
         ],
         "one_token_more": [
             ("no_token_more", ", final]", "]", "Only accepted tokens are emitted."),
@@ -622,21 +528,16 @@ WRONG: dict[str, dict[str, list[Patch]]] = {
                 "no_bonus_at_a_leaf",
                 ", final]",
                 ", *[final] * (last < 0 or last in parents)]",
-                "At a leaf everything was accepted, so nothing is drawn.",
+                "At a leaf nothing is drawn.",
             ),
         ],
         "same_seed_same_result": [
-            (
-                "global_numbers",
-                "rng.random()",
-                "np.random.random()",
-                "NumPy's own random numbers are as random as those of rng.",
-            ),
+            ("global_numbers", "rng.random()", "np.random.random()", "NumPy's own numbers are as random as rng's."),
             (
                 "fresh_generator",
                 WALK,
                 f"rng = np.random.default_rng()\n    {WALK}",
-                "A new generator is needed for each draw.",
+                "A new generator per call is as good.",
             ),
         ],
     },
