@@ -13,46 +13,38 @@
 # %% [markdown]
 # # Lesson 06 · Draft trees
 #
-# *A chain dies at its first wrong token. What does it buy to let the target look at several continuations at once?*
+# *A chain ends at its first wrong token. What does it buy to let the target look at several continuations at once?*
 #
 # | | |
 # |---|---|
 # | **You build** | a draft tree with the Markov bias in it, its attention mask, the greedy walk, and lossless sampling over a tree |
-# | **Difficulty** | ●●●○ — four tasks of five to sixteen lines |
+# | **Difficulty** | ●●●○ — four tasks of five to twelve lines |
 # | **Time** | about 75 minutes |
 # | **You need** | softmax, `argmax`, a heap (`heapq`); the ideas of lessons 01 and 02, but none of their solutions |
 #
 # Run the cells from top to bottom (Shift+Enter). Each task has a cell with a `TODO` and, below it, a cell that
-# checks your function: it names the first property that fails, on a small input, with a hint. Stuck? Open a terminal
+# checks your function: it names a property that fails, on a small input, with a hint. Stuck? Open a terminal
 # and type `dspark-mini hint 6.1`.
 
 # %% role="setup"
 import heapq
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from dspark_mini.inputs import (
-    bias_mapping, bias_row, check_best, check_tree_rows, logit_rows, probability_rows, token_id, token_ids,
-    tree_nodes, tree_parents, whole_number,
-)
+from dspark_mini import viz
 from grader import check
 
 # %% [markdown]
 # ## Why a tree?
 #
 # After “Thanks!” the target may go on with “of course” or with “no problem”. A chain must bet on one of them. If it bets
-# on “of” and the target says “no”, everything behind “of” is lost, however good it was.
+# on “of” and the target says “no”, everything after “of” is lost, however good it was.
 #
 # A **draft tree** holds both. The target scores all of its nodes in one forward, and the round keeps the one path that
-# agrees with the target. We write a tree as two lists: node i holds `tokens[i]` and hangs below node `parents[i]`, which
-# stands earlier in the list; −1 is the root. The root is the last committed token x₀, and no node itself.
+# agrees with the target. We write a tree as two lists: node i holds `tokens[i]` and is a child of node `parents[i]`, which
+# comes earlier in the list; −1 is the root. The root is the last committed token x₀; it is not a node itself.
 
 # %% role="show"
-from dspark_mini import viz
-
 words = ["of", "course", "no", "problem", "worries", "."]
 tree = {
     "tokens":    [0, 1, 2, 5, 3, 5, 4, 5],
@@ -64,7 +56,7 @@ viz.draft_tree(tree, words, root="Thanks!", title="Index of a node, and probabil
 # %% [markdown]
 # ## What is a tree worth?
 #
-# Follow the text that the target will really say. A node is accepted exactly if that text runs along the node's path.
+# Take the text that the target will really say. A node is accepted exactly if that text runs along the node's path.
 # So a node is worth the probability of its path, and the **expected number of accepted tokens is the sum of all path
 # probabilities**. The drafter does not know the target's probabilities, but it has its own:
 
@@ -79,20 +71,20 @@ print(f"the whole tree of 8 nodes:  1 + {probability.sum():.3f}")
 # %% [markdown]
 # So with N nodes to spend, take the N likeliest paths. A path is never likelier than the path to its parent, so these N
 # always form a tree, and there is a simple way to find them: **best first**. Keep all children of the nodes that are in
-# the tree as candidates, take the likeliest one into the tree, add *its* children to the candidates, and so on.
+# the tree as candidates, take the likeliest one into the tree, make *its* children candidates, and so on.
 #
 # | | chain | tree |
 # |---|---|---|
-# | one wrong token costs | everything behind it | its branch only |
+# | one wrong token costs | everything after it | its branch only |
 # | a position of the block is verified | once | as often as there are nodes at its depth |
 # | the target's forward gets | γ draft tokens | N nodes: the compute is paid for all, and one path is kept |
 #
-# The last line is why a fair comparison holds the number of *verified* tokens equal. You will make one at the end.
+# Because of the last line a fair comparison keeps the number of *verified* tokens equal. You will make one at the end.
 
 # %% [markdown]
 # ## Task 6.1 · Grow the tree
 #
-# A parallel drafter gives one row of logits a depth, U, whatever was chosen before. Used as they are, they give “of” and
+# A parallel drafter gives one row of logits per depth, U, whatever was chosen before. Used as they are, they give “of” and
 # “no” the same children, and the tree fills up with “of problem”. DSpark's Markov bias makes the tree **conditional**: the
 # children of a node at depth d come from `block_logits[d]` + B[its own token]. The root has depth 0 and the anchor as its
 # token; nodes have depths 1 to γ, and a node at depth γ has no children.
@@ -107,80 +99,49 @@ print(f"the whole tree of 8 nodes:  1 + {probability.sum():.3f}")
 # with .6 and token 1 with .4. Token 0 enters; its children have weights 3 and 1, so .6 · .75 = .45 and .6 · .25 = .15. Now .45
 # is the best candidate, it enters, then .4. The result: tokens `[0, 0, 1]`, parents `[-1, 0, -1]`, depths `[1, 2, 1]`.
 #
-# Given: `corrected(depth, token)` returns `block_logits[depth]` + B[token] and refuses bad numbers in what it uses. `width`
-# is already cut to V. `heapq.heappush(frontier, item)` and `heapq.heappop(frontier)` keep the smallest item in front, and tuples
-# `(-log_probability, token, parent, depth)` are ordered just as the ties want it. The `width` best of a row, ties to the lower id: `np.argsort(-scores, kind="stable")[:width]`. (With V = 150,000 one would not
-# sort the whole vocabulary for eight children; `np.partition` finds the last score that enters.)
+# `markov_bias[token]` is a row of zeros for a token without a bias. `heapq.heappush(heap, item)` and `heapq.heappop(heap)`
+# keep the smallest item in front, and tuples `(-log_probability, token, parent, depth)` are ordered just as the ties want it.
+# The `width` best of a row, ties to the lower id: `np.argsort(-scores, kind="stable")[:width]`. (With V = 150,000 one would
+# not sort the whole vocabulary for eight children: `np.partition` finds the last score that enters in a tenth of the time.)
 
 # %% task="6.1"
-def build_conditional_tree(
-    block_logits: ArrayLike,
-    anchor_token: int,
-    markov_bias: Mapping[int, ArrayLike],
-    width: int,
-    max_nodes: int,
-) -> dict[str, list[Any]]:
-    """Grow a draft tree best first, each node's children conditioned on the node's own token.
+from dspark_mini.contracts import bias_rows, integer, logits, takes, token
 
-    The children of a node at depth d (the root: d = 0, the anchor) are the `width` best tokens of
-    block_logits[d] + B[its token]. Of all children of nodes in the tree, the one with the highest
-    cumulative log-probability becomes the next node, until there are max_nodes. Ties: the lower
-    token id, then the older parent.
+@takes(
+    block_logits=logits("γ", "V"),
+    anchor_token=token(),
+    markov_bias=bias_rows("V"),
+    width=integer(low=1),
+    max_nodes=integer(),
+)
+def build_conditional_tree(block_logits, anchor_token, markov_bias, width, max_nodes):
+    """Grow a draft tree best first, the children of each node conditioned on its own token.
 
     Args:
-        block_logits: (γ, V) base logits U, list or array; −inf marks a token that is not drafted.
-        anchor_token: x_0, the last committed token; it may lie outside the block's vocabulary.
-        markov_bias: token → (V,) bias B[token]; a token without a row adds nothing, and only the
-            rows that the tree meets are looked at.
-        width: most children a node may have, at least 1.
-        max_nodes: most nodes of the tree, the root not counted, at least 0.
-
-    Returns:
-        A dict of four lists, one entry a node, in the order in which nodes entered: tokens;
-        parents, −1 for a child of the root; depths, from 1 to at most γ; log_probs, the sum of the
-        log-softmax values along the path. Children of probability 0 are left out.
-
-    Raises:
-        ValueError: ragged or no block_logits, NaN, +inf or only −inf in one of its rows or in a bias
-            row in use, such a row of another length than V, a width below 1, or a negative max_nodes.
-
-    Example:
-        U = [[log 6, log 4], [0, 0]], anchor 9, B = {0: [log 3, 0]}, width 2, max_nodes 3
+        block_logits: (γ, V) base logits U; −inf marks a token that cannot be drafted.
+        anchor_token: x_0, the root's token; it may lie outside the block's vocabulary.
+        markov_bias: markov_bias[token] is the bias B[token] (V,), zeros for a token without one.
+        width: most children per node.
+        max_nodes: most nodes of the tree; the root does not count.
+    Returns: A dict of four lists, one entry per node in the order in which they entered: tokens, parents, depths (from 1)
+        and log_probs, summed along the path. Ties: the lower token, then the older parent.
+    Example: U = [[log 6, log 4], [0, 0]], anchor 9, B = {0: [log 3, 0]}, width 2, max_nodes 3
         →  tokens [0, 0, 1], parents [-1, 0, -1], depths [1, 2, 1], log_probs log of [.6, .45, .4]
-
-    Source: DSpark (arXiv 2607.05147), the Markov head; SpecInfer (arXiv 2305.09781), token trees.
     """
-    logits = logit_rows("block_logits", block_logits)  # (γ, V)
-    anchor = token_id("anchor_token", anchor_token)
-    biases = bias_mapping("markov_bias", markov_bias)
-    width = min(whole_number("width", width, low=1), logits.shape[1])
-    max_nodes = whole_number("max_nodes", max_nodes, low=0)
-    tree: dict[str, list[Any]] = {"tokens": [], "parents": [], "depths": [], "log_probs": []}
-    frontier: list[tuple[float, int, int, int]] = []  # a heap: (−log-prob, token, parent, depth)
-
-    def corrected(depth: int, token: int) -> NDArray[np.float64]:  # the logits below a node, (V,)
-        bias = bias_row("markov_bias", token, biases.get(token), logits.shape[1])
-        scores: NDArray[np.float64] = logits[depth] + (np.zeros(1) if bias is None else bias)
-        check_best(scores.max(), block_logits=(depth, logits[depth]), markov_bias=(token, bias))
-        return scores
-
+    width = min(width, block_logits.shape[1])  # V tokens have at most V children
     ### BEGIN SOLUTION
-    node, token, depth, total = -1, anchor, 0, 0.0  # the root
-    while len(tree["tokens"]) < max_nodes:
-        if depth < len(logits):
-            scores = corrected(depth, token)  # (V,)
+    heap, nodes = [(0.0, anchor_token, -1, 0)], []  # (−log-probability, token, parent, depth), the root first
+    while heap and len(nodes) <= max_nodes:
+        cost, token, parent, depth = heapq.heappop(heap)
+        nodes.append((token, parent, depth, -cost))
+        if depth < len(block_logits):
+            scores = block_logits[depth] + markov_bias[token]  # (V,)
             log_probs = scores - scores.max() - np.log(np.exp(scores - scores.max()).sum())
-            least = np.partition(scores, -width)[-width]  # the last that may enter; no full sort
-            ids = np.flatnonzero((scores >= least) & (scores > -np.inf))  # in the order of ids
+            ids = np.flatnonzero((scores > -np.inf) & (scores >= np.partition(scores, -width)[-width]))
             for child in ids[np.argsort(-scores[ids], kind="stable")][:width].tolist():
-                heapq.heappush(frontier, (-(total + log_probs[child]), child, node, depth + 1))
-        if not frontier:
-            break
-        cost, token, parent, depth = heapq.heappop(frontier)
-        node, total = len(tree["tokens"]), -float(cost)
-        for column, value in zip(tree.values(), (token, parent, depth, total)):
-            column.append(value)
-    return tree
+                heapq.heappush(heap, (cost - float(log_probs[child]), child, len(nodes) - 2, depth + 1))
+    tokens, parents, depths, log_probs = (list(column[1:]) for column in zip(*nodes))  # without the root
+    return {"tokens": tokens, "parents": parents, "depths": depths, "log_probs": log_probs}
     ### END SOLUTION
 
 # %% check="6.1"
@@ -212,45 +173,33 @@ viz.draft_tree(grown, words, root="Thanks!", title="Without it: siblings share t
 # %% [markdown]
 # ## Task 6.2 · One forward for all paths
 #
-# The nodes go to the target as one row of tokens behind the context. Each node must see what it would see if its own path
+# The nodes go to the target as one row of tokens after the context. Each node must see what it would see if its own path
 # were the only one: the whole **context**, its **ancestors** and **itself**. A causal mask is wrong here: an earlier node
 # is not always an ancestor.
 #
 # By hand: parents `[-1, 0, -1]` and a context of 1 (the root alone) give
 # `[[1, 1, 0, 0], [1, 1, 1, 0], [1, 0, 0, 1]]`: node 1 sees its parent 0, node 2 sees neither of the two. Columns: the
-# context, then the nodes. Parents stand before their children, so when you come to a node its parent's row is finished.
+# context, then the nodes. Parents come before their children, so when you come to a node its parent's row is finished.
 
 # %% task="6.2"
-def tree_mask(parents: ArrayLike, context_length: int) -> NDArray[np.bool_]:
+from dspark_mini.contracts import integer, parent_nodes, takes
+
+@takes(parents=parent_nodes("n"), context_length=integer())
+def tree_mask(parents, context_length):
     """Build the mask with which one target forward scores every node of a tree.
 
-    A node sees the whole context, its ancestors and itself: nothing that lies on another path.
-
     Args:
-        parents: (n,) for each node an earlier one, or −1 for a child of the root; it may be empty.
-        context_length: number of context positions, the root included, at least 0.
-
-    Returns:
-        Boolean array (n, context_length + n), True where the row may attend to the column. Columns:
-        the context, then the nodes in their order.
-
-    Raises:
-        ValueError: a parent that is neither −1 nor an earlier node, or a negative context_length.
-
-    Example:
-        parents [-1, 0, -1], context_length 1
-        →  [[1, 1, 0, 0], [1, 1, 1, 0], [1, 0, 0, 1]] as booleans
-
-    Source: SpecInfer (arXiv 2305.09781): tree attention.
+        parents: n earlier nodes, or −1 for a child of the root.
+        context_length: number of context positions, the root included.
+    Returns: Boolean array (n, context_length + n), True where the row may attend to the column; the context comes first.
+    Example: parents [-1, 0, -1], context_length 1  →  [[1, 1, 0, 0], [1, 1, 1, 0], [1, 0, 0, 1]] as booleans
     """
-    above = tree_parents("parents", parents)  # (n,)
-    context_length = whole_number("context_length", context_length, low=0)
     ### BEGIN SOLUTION
-    own = np.eye(len(above), dtype=bool)  # (n, n)
-    for node, parent in enumerate(above):
+    own = np.eye(len(parents), dtype=bool)  # (n, n)
+    for node, parent in enumerate(parents):
         if parent >= 0:
             own[node] |= own[parent]
-    return np.hstack([np.ones((len(above), context_length), dtype=bool), own])
+    return np.hstack([np.ones((len(parents), context_length), dtype=bool), own])
     ### END SOLUTION
 
 # %% check="6.2"
@@ -262,11 +211,11 @@ viz.tree_mask_picture(mask, tree["parents"], [words[token] for token in tree["to
 
 # %% [markdown]
 # **The proof is in the outputs.** A small attention layer looks at all eight nodes at once through your mask. Then each
-# path goes through the same layer alone, as a chain with a causal mask. If the mask is right, nobody can tell the difference.
+# path goes through the same layer alone, as a chain with a causal mask. If the mask is right, the outputs are the same.
 
 # %% role="picture"
 context, nodes = 4, len(tree["tokens"])
-vectors = np.random.default_rng(0).normal(size=(context + nodes, 6))  # one vector a position
+vectors = np.random.default_rng(0).normal(size=(context + nodes, 6))  # one vector per position
 
 
 def attend(vectors, mask):
@@ -293,53 +242,36 @@ for node in range(nodes):
 # %% [markdown]
 # ## Task 6.3 · The greedy walk
 #
-# Now the target has spoken: `target_tokens[0]` is what it says behind the context, `target_tokens[i + 1]` what it says
-# behind node i. Stand at the root. If some child of the node where you stand holds the token that the target wants, go there;
+# Now the target has spoken: `target_tokens[0]` is what it says after the context, `target_tokens[i + 1]` what it says
+# after node i. Stand at the root. If some child of the node where you stand holds the token that the target wants, go there;
 # otherwise stop. Then emit the accepted tokens **and one more**, the token that the target wants where you stopped: a
 # correction, or at a leaf the bonus. So the text is what plain greedy decoding would have written.
 #
-# By hand: tokens `[5, 7, 6]`, parents `[-1, 0, -1]`, target tokens `[6, 7, 1, 8]`. The target wants 6: that is node 2. Behind
+# By hand: tokens `[5, 7, 6]`, parents `[-1, 0, -1]`, target tokens `[6, 7, 1, 8]`. The target wants 6: that is node 2. After
 # node 2 it wants 8, and node 2 has no children. Path `[2]`, tokens `[6, 8]`. Siblings never hold the same token.
 
 # %% task="6.3"
-def verify_tree_greedy(
-    tokens: ArrayLike,
-    parents: ArrayLike,
-    target_tokens: ArrayLike,
-) -> dict[str, list[int]]:
-    """Walk from the root while some child is the token that the target wants, then emit one more.
+from dspark_mini.contracts import parent_nodes, takes, tokens
+from dspark_mini.rules import siblings_differ
+
+@takes(siblings_differ, tokens=tokens("n"), parents=parent_nodes("n"), target_tokens=tokens("n+1"))
+def verify_tree_greedy(tokens, parents, target_tokens):
+    """Walk down from the root while some child is the token that the target wants, then emit one more.
 
     Args:
-        tokens: (n,) the nodes' tokens; siblings differ; no nodes are legal.
-        parents: (n,) for each node an earlier one, or −1 for a child of the root.
-        target_tokens: (n + 1,) what the target says: [0] behind the context, [i + 1] behind node i.
-
-    Returns:
-        A dict of two lists of plain ints: path, the accepted nodes from the root down; tokens,
-        their tokens and the one that the target says behind the last of them.
-
-    Raises:
-        ValueError: lists of lengths that do not fit, a token that is no token id, a parent that is
-            neither −1 nor an earlier node, or siblings with the same token.
-
-    Example:
-        tokens [5, 7, 6], parents [-1, 0, -1], target_tokens [6, 7, 1, 8]
-        →  path [2], tokens [6, 8]
-
-    Source: SpecInfer (arXiv 2305.09781): token tree verification, greedy decoding.
+        tokens: n token ids, one per node.
+        parents: n earlier nodes, or −1 for a child of the root.
+        target_tokens: n + 1 token ids: [0] follows the context, [i + 1] follows node i.
+    Returns: A dict of two lists: path, the accepted nodes from the root down, and tokens, theirs and one more.
+    Example: tokens [5, 7, 6], parents [-1, 0, -1], target_tokens [6, 7, 1, 8]  →  path [2], tokens [6, 8]
     """
-    nodes, above = tree_nodes("tokens", tokens, "parents", parents)  # (n,), (n,)
-    targets = token_ids("target_tokens", target_tokens)  # (n + 1,)
-    if len(targets) != len(nodes) + 1:
-        raise ValueError(f"target_tokens has {len(targets)} entries for {len(nodes)} nodes and the root.")
     ### BEGIN SOLUTION
-    path, emitted, last = [], [targets[0]], -1
-    for node, (token, parent) in enumerate(zip(nodes, above)):  # parents come first
-        if parent == last and token == emitted[-1]:
+    path, last = [], -1
+    for node, (x, parent) in enumerate(zip(tokens, parents)):  # parents come first
+        if parent == last and x == target_tokens[last + 1]:
             path.append(node)
-            emitted.append(targets[node + 1])
             last = node
-    return {"path": path, "tokens": emitted}
+    return {"path": path, "tokens": [*(tokens[node] for node in path), target_tokens[last + 1]]}
     ### END SOLUTION
 
 # %% check="6.3"
@@ -350,7 +282,7 @@ check("6.3", verify_tree_greedy)
 # chain “of course.” would have earned one token, the correction “no”.
 
 # %% role="picture"
-says = [2, 1, 5, 4, 0, 5, 0, 5, 0]  # behind the context: “no”; behind node 2, “no”: “worries”; …
+says = [2, 1, 5, 4, 0, 5, 0, 5, 0]  # after the context: “no”; after node 2, “no”: “worries”; …
 walk = verify_tree_greedy(tree["tokens"], tree["parents"], says)
 emitted = " ".join(words[token] for token in walk["tokens"])
 viz.draft_tree(tree, words, walk["path"], root="Thanks!", title=f"Emitted: {emitted}")
@@ -363,18 +295,17 @@ viz.draft_tree(tree, words, walk["path"], root="Thanks!", title=f"Emitted: {emit
 #
 # * **A softmax over a single logit.** To score one drafted token, someone takes its logit and applies softmax. A softmax
 #   needs all V logits; over one it is always 1, and every draft is “verified”.
-# * **Averaging probabilities along a path.** A mean is no probability of anything. It forgives a token that the target
-#   never says, if the others are good, and a threshold on it is a fixed decision, so the text follows no distribution of
-#   the target's.
+# * **Averaging probabilities along a path.** A mean is not the probability of anything. It forgives a token that the
+#   target never says, if the others are good, and a threshold on it is a fixed decision, so the text does not follow the
+#   target's distribution.
 
 # %% role="show"
 for logit in (12.0, -7.0):
     one = np.array([logit])
     print(f"softmax of the one logit {logit:5}: {(np.exp(one) / np.exp(one).sum())[0]}")
 
-for path, probabilities in {"impossible": [0.9, 0.9, 0.0], "quite usual": [0.5, 0.6, 0.5]}.items():
-    mean, product = np.mean(probabilities), np.prod(probabilities)
-    print(f"{path:11} path {probabilities}: mean {mean:.2f}, product {product:.2f}")
+for path, along_it in {"impossible": [0.9, 0.9, 0.0], "quite usual": [0.5, 0.6, 0.5]}.items():
+    print(f"{path:11} path {along_it}: mean {np.mean(along_it):.2f}, product {np.prod(along_it):.2f}")
 
 p, q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.2, 0.6])  # target and drafter
 kept = p >= 0.3                        # the mean of a path of one token, against a threshold
@@ -388,7 +319,7 @@ print(f"emitted under a threshold: {emits}, wanted: {p}, off by {np.abs(emits - 
 # norm(max(p − q, 0)). A node of a tree has several children, drawn from q one after the other **without replacement**. Try them
 # in that order:
 #
-# 1. Accept child x with probability min(1, p(x) / q(x)). If accepted, go there and start again with the rows behind x.
+# 1. Accept child x with probability min(1, p(x) / q(x)). If accepted, go there and start again with the rows that follow x.
 # 2. If rejected, what is still missing of p is the residual: it becomes the new **p**. And the next child was drawn from q
 #    without x: set q(x) = 0 and normalise, that is the new **q**. Then the next child stands exactly where the first one stood.
 # 3. If no child is left, draw one token from what p has become.
@@ -397,67 +328,50 @@ print(f"emitted under a threshold: {emits}, wanted: {p}, off by {np.abs(emits - 
 # max(p − q, 0) = (0, .1, .4), so p = (0, .2, .8), and q = (0, .75, .25). Child 1 is accepted with .2 / .75 = 4/15. Otherwise
 # max(p − q, 0) = (0, 0, .55), and token 2 is drawn for sure.
 #
-# Parents stand before their children, so one pass over the nodes is enough, as in task 6.3. Row `[0]` of `draft_probs` and `target_probs` belongs to the root, row
-# `[i + 1]` to node i. All chance comes from `rng`: `rng.random()` is a uniform number, `rng.choice(V, p=p)` draws a token.
-# Change copies, never the caller's rows. Beware of two divisions by 0: there may be no residual if p and q are equal (then p
-# stays), and nothing is left of a q that was sure of x (then no other child can follow).
+# Parents come before their children, so one pass over the nodes is enough, as in task 6.3. Row `[0]` of `draft_probs` and
+# `target_probs` belongs to the root, row `[i + 1]` to node i. All chance comes from `rng`: `rng.random()` is a uniform number,
+# `rng.choice(V, p=p)` draws a token. Change copies, never the caller's rows. Beware of two divisions by 0: there may be no
+# residual if p and q are equal (then p stays), and nothing is left of a q that was sure of x (then no other child can follow).
 
 # %% task="6.4"
-def verify_tree_sampling(
-    tokens: ArrayLike,
-    parents: ArrayLike,
-    draft_probs: ArrayLike,
-    target_probs: ArrayLike,
-    rng: np.random.Generator,
-) -> dict[str, list[int]]:
+from dspark_mini.contracts import generator, parent_nodes, probabilities, takes, tokens
+from dspark_mini.rules import children_are_possible, siblings_differ
+
+@takes(
+    siblings_differ,
+    children_are_possible,
+    draft_probs=probabilities("n+1", "V"),
+    target_probs=probabilities("n+1", "V"),
+    tokens=tokens("n", below="V"),
+    parents=parent_nodes("n"),
+    rng=generator(),
+)
+def verify_tree_sampling(tokens, parents, draft_probs, target_probs, rng):
     """Accept a path of the tree, and one token more, so that the text follows the target exactly.
 
-    At a node, p and q are the target's and the drafter's row behind it, and its children are tried
-    in the order of their indices. A child x is accepted with probability min(1, p(x) / q(x)); the
-    walk then goes on at x with the rows behind x. After a rejection p becomes norm(max(p − q, 0)),
-    and q loses x and is normalised again. Where no child is left, a token is drawn from p.
-
     Args:
-        tokens: (n,) the nodes' tokens; a node's children were drawn from its row of draft_probs,
-            one after the other in the order of their indices, without replacement.
-        parents: (n,) for each node an earlier one, or −1 for a child of the root.
-        draft_probs: (n + 1, V) the drafter's next-token rows: [0] at the root, [i + 1] at node i.
-        target_probs: (n + 1, V) the target's next-token rows, in the same order.
+        tokens: n token ids; a node's children were drawn from its draft row, in this order, without replacement.
+        parents: n earlier nodes, or −1 for a child of the root.
+        draft_probs: (n + 1, V) the drafter's next-token rows q: [0] at the root, [i + 1] at node i.
+        target_probs: (n + 1, V) the target's next-token rows p, in the same order.
         rng: the only source of chance.
-
-    Returns:
-        A dict of two lists of plain ints: path, the accepted nodes from the root down; tokens,
-        their tokens and the one that was drawn behind the last of them.
-
-    Raises:
-        ValueError: shapes that do not fit, a row that is no distribution, a token outside the
-            vocabulary or of draft probability 0, a parent that is neither −1 nor an earlier node,
-            or siblings with the same token.
-
-    Example:
-        tokens [0, 1], parents [-1, -1], draft_probs 3 × [.5, .5], target_probs [0, 1], 2 × [1, 0]
+    Returns: A dict of two lists: path, the accepted nodes from the root down, and tokens, theirs and one more.
+    Example: tokens [0, 1], parents [-1, -1], q = 3 × [.5, .5], p = [0, 1], [1, 0], [1, 0]
         →  path [1], tokens [1, 0] for every rng: 0 is rejected, 1 is accepted, row [2] says 0
-
-    Source: SpecInfer (arXiv 2305.09781), Algorithm 2; without replacement: arXiv 2402.14160.
     """
-    nodes, above = tree_nodes("tokens", tokens, "parents", parents)  # (n,), (n,)
-    drafts = probability_rows("draft_probs", draft_probs)  # (n + 1, V)
-    targets = probability_rows("target_probs", target_probs)  # (n + 1, V)
-    check_tree_rows(nodes, above, drafts, targets)
     ### BEGIN SOLUTION
-    path: list[int] = []
-    last, p, q = -1, targets[0], drafts[0].copy()
-    for node, (token, parent) in enumerate(zip(nodes, above)):  # parents come first
-        if parent == last and rng.random() * q[token] < p[token]:
+    path, last, p, q = [], -1, target_probs[0], draft_probs[0].copy()
+    for node, (x, parent) in enumerate(zip(tokens, parents)):  # parents come first
+        if parent == last and rng.random() * q[x] < p[x]:
             path.append(node)
-            last, p, q = node, targets[node + 1], drafts[node + 1].copy()
+            last, p, q = node, target_probs[node + 1], draft_probs[node + 1].copy()
         elif parent == last:
             rest = np.maximum(p - q, 0.0)
             p = rest / rest.sum() if rest.any() else p
-            q[token] = 0.0
-            q /= q.sum() or 1.0  # the sum is 0 where q was sure of this one token
-    final = int(rng.choice(p.size, p=p / p.sum()))
-    return {"path": path, "tokens": [*(nodes[i] for i in path), final]}
+            q[x] = 0.0
+            q /= q.sum() or 1.0  # 0 where q was sure of this token
+    final = int(rng.choice(len(p), p=p))
+    return {"path": path, "tokens": [*(tokens[node] for node in path), final]}
     ### END SOLUTION
 
 # %% check="6.4"
@@ -500,7 +414,7 @@ viz.emitted_laws(p, laws, words=["A", "B", "C"])
 
 # %% [markdown]
 # So the rule is lossless **if the children were drawn as it assumes**, and badly off if they were not: it then accepts too
-# much, and B, which the target says in three rounds of ten, is never said. The tree of task 6.1 is not drawn: its children are
+# much, and B, which the target says in three rounds out of ten, is never said. The tree of task 6.1 is not drawn: its children are
 # the best ones. There are two ways out.
 #
 # * Draw the children (sampling without replacement), and use task 6.4.
@@ -514,7 +428,7 @@ p = np.array([0.5, 0.3, 0.2])
 
 
 def walk_with_draws(rng):
-    """Draw what the target says behind the context, and walk over a tree with the children C and A."""
+    """Draw what the target says after the context, and walk over a tree with the children C and A."""
     said = int(rng.choice(3, p=p))
     walk = verify_tree_greedy([2, 0], [-1, -1], [said, 0, 0])
     return walk["tokens"][0], len(walk["path"])
@@ -567,15 +481,16 @@ viz.tokens_per_round(curves, title="Toy target: yield at equal numbers of verifi
 # %% [markdown]
 # ## Looking back
 #
-# * **What you saw.** A chain stops earning: behind its first doubtful position, further tokens are hardly ever reached. A tree
-#   spends the same tokens beside the doubt instead of behind it. The gap between the two trees grows with the budget: the more
+# * **What you saw.** A chain stops earning: after its first doubtful position, further tokens are hardly ever reached. A tree
+#   spends the same tokens beside the doubt instead of after it. The gap between the two trees grows with the budget: the more
 #   branches there are, the more it counts that each has children of its own. Two warnings: in this toy the drafter nearly knows
 #   the target, and the picture counts tokens, not time.
-# * **What the papers report.** Tree attention and verification of a token tree in one forward are SpecInfer's, and so is the rule
-#   that tries the children in turn (its Algorithm 2). Recursive Speculative Decoding draws the children without replacement, and it
-#   compares methods at a fixed budget of the target, as you did. In the
-#   serving runs of the DSpark paper the verify budget falls from 4–6 tokens a request to 1–2 as concurrency grows; look at the left
-#   end of your picture to see what a tree is worth then.
+# * **What the papers report.** Tree attention and verification of a token tree in one forward are SpecInfer's, and so is the
+#   rule that tries a node's children in turn (its Algorithm 2); SpecInfer draws at random which child is next, we take them in
+#   the order in which they were drawn. Recursive Speculative Decoding draws the children without replacement, and it compares
+#   methods at a fixed budget of the target, as you did. In the serving runs of the DSpark paper the verify budget of a request
+#   falls from about 5–5.5 tokens, the anchor included, to about 3.5 as load grows (its Figure 8); look at the left end of your
+#   picture to see what a tree is worth then.
 # * **What production engines got wrong here.** Each of these stands next to a line that you wrote today.
 #   - The mask was right and the positions were not: nodes got their index as a position instead of their depth, which only a
 #     branching tree can show ([mlxcel pull request 1214](https://github.com/lablup/mlxcel/pull/1214)).
@@ -586,7 +501,7 @@ viz.tokens_per_round(curves, title="Toy target: yield at equal numbers of verifi
 #     no more than exact matching does ([SGLang issue 9877](https://github.com/sgl-project/sglang/issues/9877)).
 #   - `coin <= probability` accepts a token of probability 0 when the coin shows exactly 0; it must be `<`
 #     ([SGLang issue 35771](https://github.com/sgl-project/sglang/issues/35771)).
-#   - A tree over a parallel drafter, without a bias, paid little: behind an accepted sibling the next token was right in 22 % of all
+#   - A tree over a parallel drafter, without a bias, paid little: after an accepted sibling the next token was right in 22 % of all
 #     cases, against 65–84 % on the main path, as one engineer measured ([vLLM pull request 42910](https://github.com/vllm-project/vllm/pull/42910)).
 #
 # ## Further reading
