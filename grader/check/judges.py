@@ -19,7 +19,7 @@ import numpy as np
 
 from dspark_mini.contracts import Contract
 from grader.check.comparison import same_value, shown, type_fault
-from grader.run.child.calling import Call, Caller, Outcome, Seed, live
+from grader.run.child.calling import Batch, Call, Caller, Outcome, Seed, live
 
 Evidence = tuple[tuple[str, str], ...]
 HIDDEN: Evidence = ()
@@ -50,25 +50,36 @@ class Session:
     oracle: Callable[..., Any] | None
     rng: np.random.Generator
     shows_hidden: bool = False  # a learner's own notebook, not grading
+    memo: dict[Any, Any] | None = None  # cases that are the same in every check under this seed
     visible_only: bool = False  # no hidden case is tried
     answered: bool = False  # some call returned a value
     timed_out: bool = False
     stopped: str = ""  # why nothing more is asked of the function
 
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Make cases; in grading they are made for the first submission and kept for the others."""
+        if self.memo is None:
+            return make()
+        if key not in self.memo:
+            self.memo[key] = make()
+        return self.memo[key]
+
+    def batch(self, calls: Iterable[Call]) -> Batch:
+        """Convert the arguments of several calls."""
+        return Batch(self.converted(call) for call in calls)
+
     def outcomes(self, calls: Iterable[Call]) -> list[Outcome]:
-        """Make several calls in one batch, their arguments converted; a stub or a hung function ends the check."""
-        return self._made([self.converted(call) for call in calls])
-
-    def outcomes_by_seed(self, call: Call, seeds: Iterable[int]) -> list[Outcome]:
-        """Make one call with several seeds; its arguments are converted once."""
-        call = self.converted(call)
-        return self._made([with_seed(call, seed) for seed in seeds])
-
-    def _made(self, calls: list[Call]) -> list[Outcome]:
+        """Make several calls, which a batch has converted already; a stub or a hung function ends the check."""
+        done = self.caller.outcomes(calls if isinstance(calls, Batch) else self.batch(calls))
         done = self.caller.outcomes(calls)
         for outcome in done:
             self._look_at(outcome)
         return done
+
+    def outcomes_by_seed(self, call: Call, seeds: Iterable[int]) -> list[Outcome]:
+        """Make one call with several seeds; its arguments are converted once."""
+        call = self.converted(call)
+        return self.outcomes(Batch(with_seed(call, seed) for seed in seeds))
 
     def converted(self, call: Call) -> Call:
         """Return a call with the arguments that the contract makes of them, as the function will see them."""
@@ -139,16 +150,21 @@ class Values:
 
     def __call__(self, session: Session) -> Evidence | None:
         """Try all cases in one batch."""
-        hidden = list(self.hidden(session.rng)) if self.hidden and not session.visible_only else []
-        outcomes = session.outcomes([*(example.call for example in self.examples), *hidden])
+        hidden, batch = session.once((id(self), session.visible_only), lambda: self._cases(session))
+        outcomes = session.outcomes(batch)
         for example, outcome in zip(self.examples, outcomes):
             if not self._is_right(outcome, example.expected):
                 return session.evidence(example.call, shown(self.part(example.expected)), self._told(outcome))
-        for call, outcome in zip(hidden, outcomes[len(self.examples) :]):
-            expected = session.expected(call)
-            if not self._is_right(outcome, expected):
-                return session.hidden_evidence(call, shown(self.part(expected)), self._told(outcome))
+        for case, outcome in zip(hidden, outcomes[len(self.examples) :]):
+            if not self._is_right(outcome, case.expected):
+                return session.hidden_evidence(case.call, shown(self.part(case.expected)), self._told(outcome))
         return None
+
+    def _cases(self, session: Session) -> tuple[list[Example], Batch]:
+        """Draw the hidden cases, solve them, and put all calls into one batch."""
+        calls = list(self.hidden(session.rng)) if self.hidden and not session.visible_only else []
+        hidden = [Example(call, session.expected(call)) for call in calls]
+        return hidden, session.batch([*(example.call for example in self.examples), *calls])
 
     def _is_right(self, outcome: Outcome, expected: Any) -> bool:
         return outcome.error is None and same_value(self.part(expected), self._part_of(outcome))
@@ -234,7 +250,7 @@ class SameSeed:
     def __call__(self, session: Session) -> Evidence | None:
         """Call twice with each of some seeds."""
         seeded = [with_seed(call, seed) for call in self.calls for seed in range(8)]
-        outcomes = session.outcomes([call for call in seeded for _ in range(2)])
+        outcomes = session.outcomes(call for call in seeded for _ in range(2))
         for call, first, second in zip(seeded, outcomes[::2], outcomes[1::2]):
             if first.error is not None or not same_value(first.value, second.value):
                 return session.evidence(call, "the same result twice", f"{told(first)}, then {told(second)}")
@@ -249,6 +265,12 @@ def with_seed(call: Call, seed: int) -> Call:
 # --- Manners: what holds for every function, looked at once the values are right --------------------------------------
 
 
+def batch_of(examples: tuple[Example, ...], session: Session) -> Batch:
+    """Put the calls of some examples into a batch."""
+    batch: Batch = session.once(id(examples), lambda: session.batch(example.call for example in examples))
+    return batch
+
+
 @dataclass(frozen=True)
 class PlainTypes:
     """The result is made of the promised types."""
@@ -257,7 +279,7 @@ class PlainTypes:
 
     def __call__(self, session: Session) -> Evidence | None:
         """Compare the types of every result with those of the expected one."""
-        for example, outcome in zip(self.examples, session.outcomes(e.call for e in self.examples)):
+        for example, outcome in zip(self.examples, session.outcomes(batch_of(self.examples, session))):
             if fault := type_fault(example.expected, outcome.value):
                 return session.evidence(example.call, f"{shown(example.expected)} in plain types", fault)
         return None
@@ -271,7 +293,7 @@ class Unchanged:
 
     def __call__(self, session: Session) -> Evidence | None:
         """Compare the arguments before and after the call."""
-        for example, outcome in zip(self.examples, session.outcomes(e.call for e in self.examples)):
+        for example, outcome in zip(self.examples, session.outcomes(batch_of(self.examples, session))):
             if outcome.changed:
                 return session.evidence(example.call, "the arguments as they were", "an argument that has changed")
         return None
@@ -285,15 +307,19 @@ class Repeatable:
 
     def __call__(self, session: Session) -> Evidence | None:
         """Call in turn, forth and back, between calls that differ in one argument; then look at the results again."""
-        cases = [*self.examples, *(twin for _, twin in twins(session, self.examples))]
-        plan = [*cases, *reversed(cases)]
-        outcomes = session.outcomes(case.call for case in plan)
+        plan, batch = session.once(id(self), lambda: self._plan(session))
+        outcomes = session.outcomes(batch)
         for case, outcome in zip(plan, outcomes):
             if outcome.error is not None or not same_value(case.expected, outcome.value):
                 return session.evidence(case.call, f"{shown(case.expected)}, every time", told(outcome))
         if outcomes[-1].changed_results:
             return (("expected", "results that stay as they were"), ("got", "one that a later call has changed"))
         return None
+
+    def _plan(self, session: Session) -> tuple[list[Example], Batch]:
+        cases = [*self.examples, *(twin for _, twin in twins(session, self.examples))]
+        plan = [*cases, *reversed(cases)]
+        return plan, session.batch(case.call for case in plan)
 
 
 def twins(session: Session, examples: tuple[Example, ...], most: int = 2) -> list[tuple[int, Example]]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import selectors
 import subprocess
 import time
 from typing import Any
 
-from grader.run.child.wire import MAX_REPLY, WireError, send, unpack
+from grader.run.child.wire import MAX_REPLY, WireError, unpack
 
 
 class ChildDied(Exception):
@@ -33,11 +32,9 @@ class Channel:
         self.may_write.register(self.writer, selectors.EVENT_WRITE)
         self.may_read.register(self.reader, selectors.EVENT_READ)
 
-    def send(self, message: dict[str, Any], deadline: float) -> None:
-        """Write a message, in pieces, for as long as the child keeps reading."""
-        packed = io.BytesIO()
-        send(packed, message)
-        left = packed.getbuffer()
+    def send(self, data: bytes, deadline: float) -> None:
+        """Write messages that packed() has written down, in pieces, for as long as the child keeps reading."""
+        left = memoryview(data)
         while left:
             if not self.may_write.select(max(0.0, deadline - time.monotonic())):
                 raise ChildTooSlow

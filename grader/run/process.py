@@ -25,9 +25,9 @@ import numpy as np
 from grader.lessons.paths import ROOT
 from grader.run import sandbox
 from grader.run.channel import Channel, ChildDied, ChildTooSlow
-from grader.run.child.calling import CALL_SECONDS, WALL_FACTOR, Call, Outcome
+from grader.run.child.calling import CALL_SECONDS, WALL_FACTOR, Batch, Call, Outcome
 from grader.run.child.loader import CELL_SECONDS, CellError
-from grader.run.child.wire import WireError
+from grader.run.child.wire import WireError, packed
 from grader.run.replies import loaded_of, outcome_of
 
 START_SECONDS, LOAD_SECONDS, GRACE_SECONDS = 30.0, 60.0, 2.0
@@ -36,7 +36,7 @@ TASK_SECONDS, SUBMISSION_SECONDS, SECONDS_A_TASK = 60.0, 120.0, 5.0
 MAX_PARTS = 50_000  # a cell says twice where it is, a .py file once a statement and once more
 MAX_BATCH = 64 << 20  # bytes of all replies to one batch of calls; right answers take far less
 MAX_PIECE = 1 << 20  # characters
-CHILD_FILES = ("calling.py", "loader.py", "main.py", "wire.py", "__init__.py")
+CHILD_FILES = ("calling.py", "generators.py", "loader.py", "main.py", "wire.py", "__init__.py")
 LIBRARY_FILES = ("contracts.py", "kinds.py", "violations.py", "rules.py", "inputs.py")
 # What a lesson imports of the kit, as far as a child needs it: input checks, and a check that does nothing.
 INERT_GRADER = '"""Checks run outside of this process."""\n\n\ndef check(*arguments: object) -> None:\n    pass\n'
@@ -129,9 +129,9 @@ class Child:
         try:
             if not self.alive:
                 raise ChildTooSlow
-            calls_made = [[list(c.args), c.kwargs] for c in calls]
-            request = {"number": first, "function": function, "calls": calls_made}
-            self.channel.send(request, _soon(WALL_FACTOR * CALL_SECONDS, ends))
+            request = packed({"number": first, "function": function})
+            batch = calls if isinstance(calls, Batch) else Batch(calls)
+            self.channel.send(request + batch.packed, _soon(WALL_FACTOR * CALL_SECONDS, ends))
             most = self.channel.taken + MAX_BATCH
             for number in range(first, self.number + 1):
                 reply = self.channel.receive(_soon(WALL_FACTOR * CALL_SECONDS, ends))
@@ -194,7 +194,7 @@ class Child:
         """Send the pieces and listen until all of them have run."""
         pieces = [asdict(p) | ({"source": ""} if i in self.left_out else {}) for i, p in enumerate(self.pieces)]
         last = min(self.clock.ends, time.monotonic() + LOAD_SECONDS)
-        self.channel.send({"pieces": pieces}, _soon(START_SECONDS, last))
+        self.channel.send(packed({"pieces": pieces}), _soon(START_SECONDS, last))
         deadline = _soon(START_SECONDS, last)
         for _ in range(MAX_PARTS):
             reply = self.channel.receive(deadline)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import io
-import logging
 import signal
+import sys
 import threading
+import types
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
+from dspark_mini.contracts import Contract
 from dspark_mini.kinds import BiasRows
 from grader.run.child.wire import Seed as Seed
-from grader.run.child.wire import crossed
+from grader.run.child.wire import encoded, packed
 
 CALL_SECONDS = 5.0  # of the processor's time; what takes 2 s on a usual machine passes on a slow one
 WALL_FACTOR = 3  # by the clock on the wall a call may take longer, since other processes share the machine
@@ -60,56 +63,79 @@ def line_in(error: BaseException, filename: str) -> int | None:
     return line
 
 
+class Batch(list[Call]):
+    """Calls to one function. A batch that goes to many submissions keeps the bytes that it crosses the wire as."""
+
+    @cached_property
+    def packed(self) -> bytes:
+        """The message with these calls."""
+        return packed([[list(call.args), call.kwargs] for call in self])
+
+
 class Caller(Protocol):
     """Anything that makes calls: a function in this process, or a proxy of one in another."""
 
     def outcomes(self, calls: list[Call]) -> list[Outcome]:
-        """Make several calls, one after the other, and stop behind one that hangs or dies."""
+        """Make several calls in order; stop after one that hangs or ends its process."""
         ...
 
 
 class LocalCaller:
-    """Calls a function in this process, on copies of the arguments, with its output and warnings put aside."""
+    """Calls a function in this process, on copies of the arguments, with its output and warnings silenced."""
 
     def __init__(self, function: Callable[..., Any], in_child: bool = False) -> None:
-        self.function, self.in_child = function, in_child
-        self.held: list[tuple[Any, Any]] = []  # results as the function returned them, and as they were then
+        self.function, self.in_child = without_contract(function), in_child
+        self.held: list[tuple[Any, str, list[bytes]]] = []  # results, each with what it was encoded as at first
 
     def outcomes(self, calls: list[Call]) -> list[Outcome]:
-        """Make several calls, one after the other, and stop behind one that hangs."""
+        """Make several calls in order; stop after one that hangs."""
         return list(self.each(calls))
 
     def each(self, calls: list[Call]) -> Iterator[Outcome]:
-        """Make several calls as outcomes does; the outcome of the last tells whether an earlier result has changed."""
+        """Make the calls one by one; the last outcome says whether an earlier result has changed since."""
         self.held = []
-        for number, call in enumerate(calls, 1):
-            outcome = self.outcome(call)
-            yield replace(outcome, changed_results=self._changed_results()) if number == len(calls) else outcome
-            if outcome.timed_out:
-                return
+        with _quiet(self.in_child), alarms() as set_alarms:
+            for number, call in enumerate(calls, 1):
+                outcome = self._outcome(call, set_alarms)
+                last = number == len(calls)
+                yield replace(outcome, changed_results=self._changed_results()) if last else outcome
+                if outcome.timed_out:
+                    return
 
     def _changed_results(self) -> bool:
-        return not all(unchanged(copied, crossed(result)) for result, copied in self.held)
+        again = ((encoded(result), text, arrays) for result, text, arrays in self.held)
+        return any(repr(now.tree) != text or now.arrays != arrays for now, text, arrays in again)
 
-    def outcome(self, call: Call) -> Outcome:
+    def _outcome(self, call: Call, set_alarms: Callable[[float], None]) -> Outcome:
         """Make one call within CALL_SECONDS, where this thread can be interrupted."""
         given = Call(*copied((call.args, call.kwargs)))
         args, kwargs = [live(arg) for arg in given.args], {name: live(arg) for name, arg in given.kwargs.items()}
         try:
-            with _quiet(), time_limit(CALL_SECONDS):
+            try:
+                set_alarms(CALL_SECONDS)
                 result = self.function(*args, **kwargs)
+                value = encoded(result)
                 if len(self.held) < HELD:
-                    self.held.append((result, crossed(result)))
-                value = result if self.in_child else crossed(result)  # alike in this process and in a child
-                return Outcome(value=value, changed=not unchanged(call, given))
+                    self.held.append((result, repr(value.tree), value.arrays))
+                changed = not unchanged(call, given)
+            finally:
+                set_alarms(0.0)
+            return Outcome(value=value if self.in_child else value.decoded(), changed=changed)
         except TimeLimit:
+            set_alarms(0.0)  # one may have rung while they were being turned off
             return Outcome(error="TimeoutError", timed_out=True)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and not self.in_child:
                 raise
-            name = "ValueError" if isinstance(error, ValueError) else type(error).__name__
             own_code = getattr(getattr(self.function, "__code__", None), "co_filename", "")
+            name = "ValueError" if isinstance(error, ValueError) else type(error).__name__
             return Outcome(error=name, message=message_of(error), line=line_in(error, own_code))
+
+
+def without_contract(function: Any) -> Any:
+    """Return what a contract decorates: a check has converted the arguments already, and lines are those inside."""
+    is_checked = type(function) is types.FunctionType and isinstance(getattr(function, "contract", None), Contract)
+    return getattr(function, "__wrapped__", function) if is_checked else function
 
 
 class TimeLimit(BaseException):
@@ -118,100 +144,101 @@ class TimeLimit(BaseException):
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TimeLimit after some seconds of work, where signals allow it (main thread, POSIX).
+    """Raise TimeLimit after some seconds of work, where signals allow it (main thread, POSIX)."""
+    with alarms() as set_alarms:
+        set_alarms(seconds)
+        yield
 
-    Work is the processor's time, so that a busy machine changes nothing; whoever sleeps is woken after WALL_FACTOR
-    times as long.
+
+@contextlib.contextmanager
+def alarms() -> Iterator[Callable[[float], None]]:
+    """Let alarms raise TimeLimit.
+
+    Yields:
+        A function that sets the alarms to so many seconds of work, and turns them off at 0. Work is processor time, so
+        that a busy machine changes nothing; code that sleeps is interrupted after WALL_FACTOR times as long.
     """
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
+        yield lambda seconds: None
         return
-
-    def on_alarm(signum: int, frame: Any) -> None:
-        raise TimeLimit
-
-    timers = {
-        signal.SIGPROF: (signal.ITIMER_PROF, seconds),
-        signal.SIGALRM: (signal.ITIMER_REAL, WALL_FACTOR * seconds),
-    }
-    before = {number: signal.signal(number, on_alarm) for number in timers}
+    before = {number: signal.signal(number, _on_alarm) for number in (signal.SIGPROF, signal.SIGALRM)}
     try:
-        for timer, limit in timers.values():
-            signal.setitimer(timer, limit, 0.1)  # again and again, should one be swallowed
-        yield
+        yield _set_alarms
     finally:
-        for timer, _ in timers.values():
-            signal.setitimer(timer, 0)
+        _set_alarms(0.0)
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
+def _on_alarm(signum: int, frame: Any) -> None:
+    raise TimeLimit
+
+
+def _set_alarms(seconds: float) -> None:
+    for timer, limit in ((signal.ITIMER_PROF, seconds), (signal.ITIMER_REAL, WALL_FACTOR * seconds)):
+        signal.setitimer(timer, limit, 0.1)  # they ring again, in case the function swallows the exception
+
+
 def unchanged(before: Any, after: Any) -> bool:
     """Tell whether two structures of plain data are equal bit by bit, types, signed zeros and NaN included."""
-    if isinstance(before, Call):
-        return unchanged(before.args, after.args) and unchanged(before.kwargs, after.kwargs)
-    if type(before) is not type(after):
+    kind = type(before)
+    if kind is not type(after):
         return False
+    if kind is float:
+        return bool(before.hex() == after.hex())
     if isinstance(before, (np.ndarray, np.generic)):
         same_kind = bool(before.dtype == after.dtype and before.shape == after.shape)
         return same_kind and bool(before.tobytes() == after.tobytes())
-    if isinstance(before, BiasRows):
-        return unchanged(copied(before).rows, after.rows)
-    if isinstance(before, dict):
-        return unchanged(list(before), list(after)) and unchanged(list(before.values()), list(after.values()))
-    if isinstance(before, (list, tuple)):
+    if kind is list or kind is tuple:
         return len(before) == len(after) and all(map(unchanged, before, after))
-    return before.hex() == after.hex() if isinstance(before, float) else bool(before == after)
+    if kind is dict:
+        return unchanged([*before], [*after]) and unchanged([*before.values()], [*after.values()])
+    if kind is Call:
+        return unchanged(before.args, after.args) and unchanged(before.kwargs, after.kwargs)
+    if kind is BiasRows:
+        return unchanged({token: _as_array(row) for token, row in before.rows.items()}, after.rows)
+    return bool(before == after)
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep prints and warnings of a right solution from counting against it."""
-    sink, logged = _Nowhere(), logging.root.manager.disable
-    logging.disable(logging.CRITICAL)  # a handler that was set up before keeps the stream of that time
+def _quiet(in_child: bool) -> Iterator[None]:
+    """Keep prints and warnings of a right solution from counting against it; a child's streams lead nowhere anyway."""
+    sink = None if in_child else _Nowhere()
+    logging = sys.modules.get("logging")  # not imported here: a child starts faster without it
+    level = logging.root.manager.disable if logging else 0
     try:
-        with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink), warnings.catch_warnings():
+        if logging:
+            logging.disable(logging.CRITICAL)  # a handler that was set up before keeps the stream of that time
+        with contextlib.ExitStack() as stack:
+            if sink:
+                stack.enter_context(contextlib.redirect_stdout(sink))
+                stack.enter_context(contextlib.redirect_stderr(sink))
+            stack.enter_context(warnings.catch_warnings())
             warnings.simplefilter("ignore")
-            with np.errstate(all="ignore"):
-                yield
+            stack.enter_context(np.errstate(all="ignore"))
+            yield
     finally:
-        logging.disable(logged)
+        if logging:
+            logging.disable(level)
 
 
 class _Nowhere(io.TextIOBase):
-    """A text stream that takes everything and keeps nothing."""
+    """A text stream that takes everything and keeps nothing, and stays open."""
 
     def write(self, text: str) -> int:
         return len(text)
+
+    def close(self) -> None:
+        pass
 
 
 def live(argument: Any) -> Any:
     """Make a generator of a seed; everything else is passed on as it is."""
     if not isinstance(argument, Seed):
         return argument
-    return ScriptedGenerator(argument) if argument.uniforms else np.random.default_rng(argument.value)
+    from grader.run.child.generators import generator_of  # here, since NumPy takes its time to import generators
 
-
-class ScriptedGenerator(np.random.Generator):
-    """A generator whose first uniform numbers are chosen; after them, and in all other ways, it draws as usual."""
-
-    def __init__(self, seed: Seed) -> None:
-        super().__init__(np.random.PCG64(seed.value))
-        self.script = list(seed.uniforms)
-
-    def random(self, size: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """Return the next chosen numbers in place of drawn ones; NumPy's choice with probabilities calls it, too."""
-        drawn = np.asarray(super().random(size, *args, **kwargs))
-        chosen = self.script[: drawn.size]
-        del self.script[: drawn.size]
-        below_one = np.nextafter(drawn.dtype.type(1), drawn.dtype.type(0))  # single precision must not round up to 1
-        drawn.flat[: len(chosen)] = np.minimum(chosen, below_one)
-        return drawn.item() if size is None else drawn
-
-    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
-        """Draw from [low, high) with the next number."""
-        shape = np.broadcast(low, high).shape if size is None else size
-        return low + (np.asarray(high) - low) * self.random(shape or None)
+    return generator_of(argument)
 
 
 def message_of(error: BaseException) -> str:

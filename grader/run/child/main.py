@@ -6,13 +6,13 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from grader.run.child.calling import Call, LocalCaller
+from grader.run.child.calling import Call, LocalCaller, Outcome
 from grader.run.child.loader import new_namespace, run_piece
-from grader.run.child.wire import MAX_REPLY, Opaque, WireError, receive, send
+from grader.run.child.wire import MAX_REPLY, Opaque, WireError, packed, receive, send
 
+MAX_MESSAGE = 500  # characters
 FLUSH_SECONDS = 0.05  # replies of quick calls travel together
 LIMITS = {"AS": 1 << 30, "CPU": 600, "FSIZE": 1 << 20, "NOFILE": 64, "CORE": 0}  # bytes, seconds, bytes, files, bytes
 
@@ -30,24 +30,34 @@ def main(requests: BinaryIO, replies: BinaryIO) -> None:
     send(replies, {"loaded": errors, "defined": [name for name, value in namespace.items() if callable(value)]})
     while True:
         try:
-            request = receive(requests)
+            request, calls = receive(requests), receive(requests)
         except WireError:
             return
-        flushed = time.monotonic()
-        for number, outcome in answers(request, namespace):
-            send_outcome(replies, {"number": number, **outcome})
-            if time.monotonic() - flushed > FLUSH_SECONDS:
-                replies.flush()
-                flushed = time.monotonic()
-        replies.flush()
+        answer(request, calls, namespace, replies)
 
 
-def send_outcome(replies: BinaryIO, outcome: dict[str, Any]) -> None:
-    """Queue an outcome for sending; a value that the wire cannot carry goes as its type's name."""
+def answer(request: dict[str, Any], calls: list[Any], namespace: dict[str, Any], replies: BinaryIO) -> None:
+    """Make the calls of one request and reply to each in order, up to the first that hangs."""
+    caller = LocalCaller(namespace[request["function"]], in_child=True)
+    flushed = time.monotonic()
+    outcomes = caller.each([Call(tuple(args), kwargs) for args, kwargs in calls])
+    for number, outcome in enumerate(outcomes, request["number"]):
+        replies.write(packed_reply(number, outcome))
+        if time.monotonic() - flushed > FLUSH_SECONDS:
+            replies.flush()
+            flushed = time.monotonic()
+    replies.flush()
+
+
+def packed_reply(number: int, outcome: Outcome) -> bytes:
+    """Write an outcome down, without the fields that say nothing; a value too large for the wire goes as its type."""
+    flags = {name: True for name in ("changed", "timed_out", "changed_results") if getattr(outcome, name)}
+    if outcome.error is not None:
+        flags |= {"error": outcome.error, "message": outcome.message[:MAX_MESSAGE], "line": outcome.line}
     try:
-        send(replies, outcome, MAX_REPLY, flush=False)
+        return packed({"number": number, "value": outcome.value, **flags}, MAX_REPLY)
     except (WireError, TypeError, ValueError, RecursionError, MemoryError):
-        send(replies, outcome | {"value": Opaque(type(outcome["value"]).__name__)}, MAX_REPLY, flush=False)
+        return packed({"number": number, "value": Opaque(outcome.value.type_name), **flags}, MAX_REPLY)
 
 
 def load(pieces: list[dict[str, Any]], namespace: dict[str, Any], replies: BinaryIO) -> dict[int, Any]:
@@ -61,27 +71,8 @@ def load(pieces: list[dict[str, Any]], namespace: dict[str, Any], replies: Binar
         say_where()
         error = run_piece(piece["source"], piece["label"], namespace, piece["statements"], say_where)
         if error is not None:
-            errors[index] = {"error": error.error, "message": error.message[:500], "line": error.line}
+            errors[index] = {"error": error.error, "message": error.message[:MAX_MESSAGE], "line": error.line}
     return errors
-
-
-def answers(request: dict[str, Any], namespace: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Make the calls of one request and put each outcome into plain data, up to the first call that hangs."""
-    caller = LocalCaller(namespace[request["function"]], in_child=True)
-    calls = [Call(tuple(args), kwargs) for args, kwargs in request["calls"]]
-    for number, outcome in enumerate(caller.each(calls), request["number"]):
-        yield (
-            number,
-            {
-                "value": outcome.value,
-                "error": outcome.error,
-                "message": outcome.message[:500],
-                "line": outcome.line,
-                "changed": outcome.changed,
-                "timed_out": outcome.timed_out,
-                "changed_results": outcome.changed_results,
-            },
-        )
 
 
 def limit_resources() -> None:

@@ -20,6 +20,7 @@ HEADER = struct.Struct("<II")  # bytes of JSON, bytes of arrays
 MAX_JSON, MAX_ARRAYS, MAX_DEPTH, MAX_ITEMS = 16 << 20, 64 << 20, 12, 1 << 20
 MAX_REPLY = 4 << 20, 16 << 20  # the same two sizes for what comes from a learner's code; right answers take far less
 MAX_TEXT = 2 << 20
+MAX_NAME = 80  # characters of a type's name
 DTYPES = frozenset("?bhilqBHILQefd")
 SCALARS = (bool, int, float, str, type(None))
 
@@ -55,29 +56,41 @@ class Seed:
         raise TypeError("A seed is not a generator yet.")
 
 
-def crossed(value: Any) -> Any:
-    """Return what the other side would receive: plain data as a copy, anything else as its type's name."""
+@dataclass(frozen=True)
+class Encoded:
+    """A value as it crosses the wire: a tree for JSON, and the bytes of its arrays in their order."""
+
+    tree: Any
+    arrays: list[bytes]
+    type_name: str
+
+    def decoded(self) -> Any:
+        """Return what the other side would receive: plain data as a copy, anything else as its type's name."""
+        size = len(json.dumps(self.tree)), sum(map(len, self.arrays))
+        if size[0] > MAX_REPLY[0] or size[1] > MAX_REPLY[1]:
+            return Opaque(self.type_name)
+        return _Decoder(b"".join(self.arrays)).value(self.tree, 0)
+
+
+def encoded(value: Any) -> Encoded:
+    """Encode a value, whatever it is."""
     arrays: list[bytes] = []
+    name = type(value).__name__[:MAX_NAME]
     try:
-        text = json.dumps(_encode(value, arrays, 0))
-        if len(text) <= MAX_REPLY[0] and sum(map(len, arrays)) <= MAX_REPLY[1]:
-            return _Decoder(b"".join(arrays)).value(json.loads(text), 0)
+        return Encoded(_encode(value, arrays, 0), arrays, name)
     except (ValueError, TypeError, RecursionError):
-        pass
-    return Opaque(type(value).__name__)
+        return Encoded({"o": name}, [], name)
 
 
-def send(stream: BinaryIO, message: Any, limits: tuple[int, int] | None = None, flush: bool = True) -> None:
-    """Write one message.
+def packed(message: Any, limits: tuple[int, int] | None = None) -> bytes:
+    """Write a message down.
 
     Args:
-        stream: an open binary stream.
-        message: plain data: scalars, strings, lists, tuples, dicts, NumPy scalars and arrays.
-        limits: the most bytes of JSON and of arrays; without them MAX_JSON and MAX_ARRAYS.
-        flush: send it off now, rather than together with later ones.
+        message: Plain data: scalars, strings, lists, tuples, dicts, NumPy scalars and arrays.
+        limits: The most bytes of JSON and of arrays; by default MAX_JSON and MAX_ARRAYS.
 
     Raises:
-        WireError: the message is larger; nothing has been written.
+        WireError: The message is larger than that.
     """
     max_json, max_arrays = limits or (MAX_JSON, MAX_ARRAYS)
     arrays: list[bytes] = []
@@ -85,9 +98,13 @@ def send(stream: BinaryIO, message: Any, limits: tuple[int, int] | None = None, 
     buffers = b"".join(arrays)
     if len(text) > max_json or len(buffers) > max_arrays:
         raise WireError("The message is too large.")
-    stream.write(HEADER.pack(len(text), len(buffers)) + text + buffers)
-    if flush:
-        stream.flush()
+    return HEADER.pack(len(text), len(buffers)) + text + buffers
+
+
+def send(stream: BinaryIO, message: Any, limits: tuple[int, int] | None = None) -> None:
+    """Write one message to a stream, all of it or, where packed() refuses it, nothing."""
+    stream.write(packed(message, limits))
+    stream.flush()
 
 
 def unpack(data: bytes | bytearray, limits: tuple[int, int] | None = None) -> tuple[Any, int] | None:
@@ -147,6 +164,9 @@ def _encode(value: Any, arrays: list[bytes], depth: int) -> Any:
         return value
     if kind in (list, tuple):
         return {"l" if kind is list else "t": [_encode(item, arrays, depth + 1) for item in value]}
+    if kind is Encoded:
+        arrays += value.arrays
+        return value.tree
     if kind is Opaque:
         return {"o": value.type_name}
     if kind is Seed:
@@ -163,7 +183,7 @@ def _encode(value: Any, arrays: list[bytes], depth: int) -> Any:
         return {"a": [value.dtype.char, list(value.shape)]}
     if _is_scalar(value):
         return {"n": [value.dtype.char, value.item()]}
-    return {"o": kind.__name__[:80]}
+    return {"o": kind.__name__[:MAX_NAME]}
 
 
 def _is_scalar(value: Any) -> bool:
@@ -207,7 +227,7 @@ class _Decoder:
                 return np.dtype(_dtype(content[0])).type(content[1])
         if tag != "o" or type(content) is not str:
             raise ValueError("unknown tag")
-        return Opaque(printable(content, 80))
+        return Opaque(printable(content, MAX_NAME))
 
     def _key(self, tree: Any, depth: int) -> Any:
         key = self.value(tree, depth + 1)
