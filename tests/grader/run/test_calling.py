@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import copy
-import io
-import logging
-import signal
 import sys
 import threading
 import time
-import tracemalloc
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,10 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from grader.run.child import calling
-from grader.run.child.calling import Call, LocalCaller, Outcome, Seed, TimeLimit, call, line_in, time_limit, unchanged
+from dspark_mini.contracts import BiasRows, logits, takes
+from grader.run.child.calling import Call, LocalCaller, Outcome, Seed, call, unchanged
 
-MANY = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 NAN = float("nan")
 Function = Callable[..., Any]
 
@@ -38,7 +33,8 @@ plain = st.recursive(
 
 
 def outcome(function: Function, *args: Any, **kwargs: Any) -> Outcome:
-    return LocalCaller(function).outcome(call(*args, **kwargs))
+    (only,) = LocalCaller(function).outcomes([call(*args, **kwargs)])
+    return only
 
 
 def written(source: str, name: str = "f") -> Function:
@@ -64,54 +60,43 @@ def poke(x: Any) -> None:
 
 
 CHANGES: list[tuple[Any, Function]] = [
-    ([1, 2], poke),
     ([1, 2], lambda x: x.append(3)),
     ([2, 1], lambda x: x.sort()),
-    ([1, 2], lambda x: x.clear()),
     ([[1], [2]], lambda x: x[1].append(3)),
     (([1],), lambda x: x[0].append(1)),
     ([1.0], lambda x: x.__setitem__(0, 1)),
     ([1], lambda x: x.__setitem__(0, True)),
     ([1], lambda x: x.__setitem__(0, np.int64(1))),
+    ([0.0], lambda x: x.__setitem__(0, -0.0)),
     ([NAN], lambda x: x.__setitem__(0, 0.0)),
-    ([None], lambda x: x.__setitem__(0, NAN)),
     ({1: [2]}, lambda x: x[1].append(3)),
     ({1: 2}, lambda x: x.pop(1)),
     ({1: 2, 3: 4}, lambda x: x.update({1: x.pop(1)})),
-    ({1: 2}, lambda x: x.setdefault(5, 0)),
     ({1: np.zeros(2)}, lambda x: poke(x[1])),
     (np.zeros(3), poke),
-    (np.zeros((2, 2)), lambda x: x.sort() or x.__iadd__(1)),
-    (np.array([2, 1]), lambda x: x.sort()),
+    (np.zeros((3, 3)), lambda x: x.T[1:].__iadd__(1)),
     (np.arange(6), lambda x: x.__setattr__("shape", (2, 3))),
-    (np.array([NAN]), poke),
     (np.array([0.0]), lambda x: x.__imul__(-1)),
     (np.array([1, 256]), lambda x: x.byteswap(inplace=True)),
-    (np.arange(3), lambda x: x.resize(2, refcheck=False)),
     ([np.arange(3)], lambda x: x.__setitem__(0, x[0].astype(float))),
     ([np.arange(3)], lambda x: x.__setitem__(0, x[0].tolist())),
+    (BiasRows("bias", {1: np.ones(2)}, 2), lambda x: poke(x.rows[1])),
 ]
 
 
 @pytest.mark.parametrize(("value", "change"), CHANGES)
 def test_a_change_of_an_argument_is_reported_and_does_not_reach_the_callers_data(value: Any, change: Function) -> None:
     before = copy.deepcopy(value)
-    for given_call in (call(value), call(x=value)):
-        got = LocalCaller(change).outcome(given_call)
+    for got in (outcome(change, value), outcome(change, x=value)):
         assert got.error is None and got.changed
-        assert unchanged(value, before)
+    assert unchanged(Call((before,)), Call((value,)))
 
 
-def test_views_of_an_argument_do_not_reach_the_callers_data() -> None:
-    value = np.zeros((3, 3))
-    assert outcome(lambda x: x.T.ravel(order="F").__iadd__(1) is None, value).changed
-    assert not value.any()
-
-
-def test_the_same_call_can_be_made_twice_with_the_same_result() -> None:
-    given_call, caller = call([3, 1, 2]), LocalCaller(lambda x: [x.pop(), x.sort(), x])
-    assert caller.outcome(given_call) == caller.outcome(given_call)
-    assert given_call == call([3, 1, 2])
+def test_a_contract_on_the_function_itself_converts_nothing_twice_and_hides_no_line() -> None:
+    source = "def f(row):\n    row[0] = 7\n    return 1 / 0\n"
+    got = outcome(takes(row=logits("V"))(written(source)), np.zeros(2))
+    assert (got.error, got.line) == ("ZeroDivisionError", 3)
+    assert outcome(takes(x=logits("V"))(poke), np.zeros(2)).changed
 
 
 def test_wrong_numbers_of_arguments_are_a_type_error_without_a_line() -> None:
@@ -134,11 +119,6 @@ def test_a_hostile_key_in_an_argument_counts_as_a_change() -> None:
     assert outcome(hostile, {1: 2}).changed
 
 
-@pytest.mark.parametrize(("a", "b"), [({1: 0}, {True: 0}), ({1: 0}, {1.0: 0}), ([0.0], [-0.0])])
-def test_changes_between_equal_values_of_other_types_or_signs_are_noticed(a: Any, b: Any) -> None:
-    assert not unchanged(a, b)
-
-
 # --- Random sources ----------------------------------------------------------------------------------
 
 
@@ -149,15 +129,6 @@ def test_a_seed_becomes_a_fresh_generator_for_every_call(seed: int, size: int) -
     for got in caller.outcomes([given_call, given_call]):
         assert got.value.tolist() == np.random.default_rng(seed).random(size).tolist() and not got.changed
     assert given_call == call(Seed(seed), size)
-
-
-def test_forms_leave_seeds_as_they_are() -> None:
-    assert call(Seed(1), [1]).as_arrays().args[0] == Seed(1) == call(Seed(1), [1]).as_lists().args[0]
-
-
-def test_a_seed_becomes_a_generator_as_a_keyword_too() -> None:
-    got = outcome(lambda x, rng: type(rng).__name__, 1, rng=Seed(1))
-    assert got.value == "Generator"
 
 
 def test_chosen_uniforms_come_first_however_they_are_drawn() -> None:
@@ -181,12 +152,6 @@ def test_a_scripted_generator_is_a_generator_in_all_other_ways() -> None:
 
 
 # --- Comparing before and after ----------------------------------------------------------------------
-
-
-@MANY
-@given(plain)
-def test_a_copy_is_unchanged(value: Any) -> None:
-    assert unchanged(value, copy.deepcopy(value)) and unchanged(Call((value,)), Call((copy.deepcopy(value),)))
 
 
 @MANY
@@ -222,13 +187,6 @@ def test_values_types_shapes_and_order_are_compared(a: Any, b: Any) -> None:
 # --- Results -----------------------------------------------------------------------------------------
 
 
-@MANY
-@given(plain)
-def test_any_plain_result_comes_back_as_it_is(value: Any) -> None:
-    got = outcome(lambda: value)
-    assert got.error is None and unchanged(value, got.value)
-
-
 def test_a_result_is_a_copy_that_later_calls_cannot_change() -> None:
     memory: list[Any] = [0, np.zeros(2)]
 
@@ -237,29 +195,12 @@ def test_a_result_is_a_copy_that_later_calls_cannot_change() -> None:
         memory[1] += 1
         return memory
 
-    first = outcome(remembers)
-    second = outcome(remembers)
+    first, second = LocalCaller(remembers).outcomes([call(), call()])
     assert (first.value[0], second.value[0]) == (1, 2)
     assert first.value[1].tolist() == [1, 1] and second.value[1].tolist() == [2, 2]
 
 
-def test_an_argument_that_is_returned_does_not_tie_the_result_to_it() -> None:
-    value = [1, 2]
-    got = outcome(lambda x: x, value)
-    got.value.append(3)
-    assert value == [1, 2]
-
-
-class NoCopy:
-    """Refuses to be copied."""
-
-    def __deepcopy__(self, memory: Any) -> Any:
-        raise RuntimeError("no")
-
-
-@pytest.mark.parametrize(
-    "result", [(n for n in "ab"), threading.Lock(), sys, NoCopy(), [NoCopy()], map(str, [1]), len, sys._getframe()]
-)
+@pytest.mark.parametrize("result", [(n for n in "ab"), threading.Lock(), sys, map(str, [1]), len, sys._getframe()])
 def test_a_result_that_cannot_be_copied_is_no_error(result: Any) -> None:
     got = outcome(lambda: result)
     assert got.error is None and not got.timed_out and not got.changed
@@ -330,12 +271,11 @@ def raising(error: BaseException | type[BaseException]) -> Function:
         (UnicodeDecodeError("utf-8", b"x", 0, 1, "why"), "ValueError", "'utf-8' codec can't decode byte"),
         (np.linalg.LinAlgError("singular"), "ValueError", "singular"),
         (SystemExit(3), "SystemExit", "3"),
-        (SystemExit, "SystemExit", ""),
         (GeneratorExit, "GeneratorExit", ""),
         (StopIteration(1), "StopIteration", "1"),
         (Unspeakable(), "Unspeakable", ""),
         (NoText(), "NoText", ""),
-        (AssertionError, "AssertionError", ""),
+        (OwnError("mine"), "OwnError", "mine"),
         (TimeoutError("mine"), "TimeoutError", "mine"),
         (MemoryError(), "MemoryError", ""),
     ],
@@ -346,127 +286,34 @@ def test_every_exception_becomes_an_outcome(error: Any, name: str, message: str)
     assert got.value is None and not got.changed
 
 
-def test_exceptions_that_derive_from_base_exception_become_an_outcome() -> None:
-    got = outcome(raising(OwnError("mine")))
-    assert (got.error, got.message, got.died) == ("OwnError", "mine", False)
-
-
 def test_an_interrupt_by_the_user_is_not_swallowed() -> None:
     with pytest.raises(KeyboardInterrupt):
         outcome(raising(KeyboardInterrupt))
 
 
-def test_endless_recursion_is_an_error_like_any_other() -> None:
-    got = outcome(written("def f(x):\n    return f(x)"), 1)
-    assert (got.error, got.line) == ("RecursionError", 2)
-
-
-def test_the_line_is_the_last_one_in_the_learners_own_code() -> None:
-    source = "def helper(x):\n    y = x\n    return np.zeros(y)\n\ndef f(x):\n    return helper(x)\n"
-    got = outcome(written(source), -1)
-    assert (got.error, got.line) == ("ValueError", 3)
-
-
-def test_an_exception_from_elsewhere_names_the_learners_line_that_led_there() -> None:
-    got = outcome(written("\n\ndef f(x):\n    return np.linalg.inv(x)\n"), np.zeros((2, 2)))
-    assert (got.error, got.line) == ("ValueError", 4)
+@pytest.mark.parametrize(
+    ("source", "argument", "error", "line"),
+    [
+        ("def helper(x):\n    y = x\n    return np.zeros(y)\n\ndef f(x):\n    return helper(x)\n", -1, "ValueError", 3),
+        ("\n\ndef f(x):\n    return np.linalg.inv(x)\n", np.zeros((2, 2)), "ValueError", 4),
+        ("def f(x):\n    return f(x)", 1, "RecursionError", 2),
+        (
+            "def f(x):\n    try: 1 / 0\n    except Exception as e:\n        raise KeyError from e",
+            1,
+            "KeyError",
+            4,
+        ),
+    ],
+)
+def test_the_line_is_the_last_one_in_the_learners_own_code(source: str, argument: Any, error: str, line: int) -> None:
+    got = outcome(written(source), argument)
+    assert (got.error, got.line) == (error, line)
 
 
 @pytest.mark.parametrize("thing", [len, np.argmax, 7, None, type("C", (), {"__call__": lambda self: 1 / 0})()])
 def test_things_that_are_no_plain_function_are_called_or_reported(thing: Any) -> None:
     got = outcome(thing)
     assert got.error in ("TypeError", "ZeroDivisionError") and got.line is None
-
-
-def test_a_cause_chain_does_not_lead_the_line_astray() -> None:
-    source = (
-        "def f():\n    try:\n        1 / 0\n    except ZeroDivisionError as e:\n        raise ValueError('x') from e\n"
-    )
-    assert outcome(written(source)).line == 5
-
-
-def test_line_in_is_none_where_the_file_was_never_passed() -> None:
-    assert line_in(ValueError(), "cell") is None
-
-
-# --- Time --------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calling, "CALL_SECONDS", 0.15)
-
-
-HANGS = {
-    "loop": "def f():\n    while True: pass",
-    "sleep": "def f():\n    time.sleep(60)",
-    "except Exception": "def f():\n    while True:\n        try: time.sleep(60)\n        except Exception: pass",
-    "numpy": "def f():\n    while True: np.zeros(1000).sort()",
-    "finally": "def f():\n    try:\n        while True: pass\n    finally:\n        [][0]",
-    "generator": "def f():\n    return sum(1 for _ in iter(int, 1))",
-    "swallows twice": "def f():\n    for _ in range(3):\n        try:\n            while True: pass\n"
-    "        except BaseException: pass\n    while True: pass",
-}
-
-
-@pytest.mark.usefixtures("short")
-@pytest.mark.parametrize("how", HANGS)
-def test_a_call_that_takes_too_long_is_interrupted(how: str) -> None:
-    start = time.perf_counter()
-    got = outcome(written(HANGS[how]))
-    if how != "finally":  # there the learner's own error comes last
-        assert got == Outcome(error="TimeoutError", timed_out=True)
-    assert time.perf_counter() - start < 5
-
-
-@pytest.mark.usefixtures("short")
-def test_a_result_that_hangs_when_it_is_copied_does_not_hang_the_caller() -> None:
-    source = "class R:\n    def __deepcopy__(self, memory):\n        while True: pass\ndef f(): return R()"
-    got = outcome(written(source))
-    assert got.timed_out or got.error is None
-
-
-@pytest.mark.usefixtures("short")
-def test_neither_alarm_nor_handler_is_left_behind() -> None:
-    before = signal.getsignal(signal.SIGALRM)
-    for function in (lambda: 1, raising(KeyError), written(HANGS["loop"])):
-        outcome(function)
-        assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0) and signal.getsignal(signal.SIGALRM) is before
-    time.sleep(0.2)
-
-
-@pytest.mark.usefixtures("short")
-def test_the_next_call_after_a_hung_one_has_its_full_time() -> None:
-    assert outcome(written(HANGS["loop"])).timed_out
-    assert outcome(lambda: time.sleep(0.05)).error is None
-
-
-def test_a_call_in_another_thread_works_without_a_limit() -> None:
-    results: list[Outcome] = []
-    thread = threading.Thread(target=lambda: results.append(outcome(lambda x: x + 1, 1)))
-    thread.start()
-    thread.join()
-    assert results == [Outcome(value=2)]
-
-
-def test_the_time_limit_raises_what_no_except_exception_catches() -> None:
-    assert not issubclass(TimeLimit, Exception)
-    with pytest.raises(TimeLimit), time_limit(0.05):
-        time.sleep(5)
-
-
-@pytest.mark.usefixtures("short")
-def test_several_calls_stop_behind_one_that_hangs() -> None:
-    def hangs(x: int) -> int:
-        if x == 2:
-            time.sleep(60)
-        if x == 1:
-            raise KeyError
-        return x
-
-    got = LocalCaller(hangs).outcomes([call(n) for n in range(5)])
-    assert [one.error for one in got] == [None, "KeyError", "TimeoutError"] and got[-1].timed_out
-    assert LocalCaller(hangs).outcomes([]) == []
 
 
 @pytest.mark.parametrize("row", [[0, 0], np.zeros(2)])
@@ -496,101 +343,3 @@ def test_a_result_that_a_later_call_changes_is_noticed_at_the_end(kept: Any, fun
     caller = LocalCaller(lambda x: function(kept, x))
     assert [one.changed_results for one in caller.outcomes([call(0), call(1), call(2)])] == [False, False, is_changed]
     assert not caller.outcomes([call(3)])[0].changed_results
-
-
-# --- Silence -----------------------------------------------------------------------------------------
-
-
-def noisy(x: Any) -> Any:
-    print("printed")
-    print("printed", file=sys.stderr)
-    sys.stdout.write("written")
-    sys.stderr.flush()
-    warnings.warn("warned", stacklevel=1)
-    np.array([1.0]) / 0
-    np.float64(1e308) * 10
-    logging.getLogger("learner").warning("logged")
-    logging.error("logged")
-    return x
-
-
-def test_prints_warnings_and_logging_do_not_escape(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
-) -> None:
-    monkeypatch.setattr(logging.getLogger(), "handlers", [])
-    streams = sys.stdout, sys.stderr
-    assert outcome(noisy, 3) == Outcome(value=3)
-    assert capfd.readouterr() == ("", "") and not recwarn.list
-    assert (sys.stdout, sys.stderr) == streams
-
-
-def test_logging_that_was_set_up_in_an_earlier_cell_does_not_escape(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = io.StringIO()
-    monkeypatch.setattr(logging.getLogger(), "handlers", [logging.StreamHandler(stream)])
-    assert outcome(noisy, 3) == Outcome(value=3)
-    assert stream.getvalue() == ""
-
-
-@pytest.mark.parametrize("action", ["error", "always"])
-def test_warnings_cost_nothing_even_where_they_are_errors(action: Any) -> None:
-    with warnings.catch_warnings(), np.errstate(all="raise" if action == "error" else "warn"):
-        warnings.simplefilter(action)
-        before = list(warnings.filters)
-        assert outcome(noisy, 3) == Outcome(value=3)
-        assert list(warnings.filters) == before
-
-
-def test_output_comes_back_after_an_exception_and_after_a_change_of_the_streams(
-    capsys: pytest.CaptureFixture[str], short: None
-) -> None:
-    def replaces() -> None:
-        sys.stdout = sys.stderr = None  # type: ignore[assignment]
-        np.seterr(all="raise")
-        raise KeyError
-
-    for function in (raising(KeyError), replaces, written(HANGS["loop"]), lambda: sys.stdout.close()):
-        before = np.geterr()
-        outcome(function)
-        assert np.geterr() == before
-        print("back")
-    assert capsys.readouterr().out == "back\n" * 4
-
-
-def test_a_flood_of_prints_takes_no_memory() -> None:
-    tracemalloc.start()
-    assert outcome(lambda: any(print("x" * 2**16, n) for n in range(200))) == Outcome(value=False)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 2**22
-
-
-# --- Forms of a call ---------------------------------------------------------------------------------
-
-rectangles = npst.arrays(st.sampled_from(["d", "l"]), npst.array_shapes(max_dims=3, max_side=4))
-
-
-@MANY
-@given(rectangles, rectangles)
-def test_forms_turn_numbers_into_arrays_and_back(a: Any, b: Any) -> None:
-    original = call(a.tolist(), 3, "x", key={1: b.tolist()}, none=None)
-    as_arrays = original.as_arrays()
-    assert isinstance(as_arrays.args[0], np.ndarray) and isinstance(as_arrays.kwargs["key"][1], np.ndarray)
-    assert as_arrays.args[1:] == (3, "x") and as_arrays.kwargs["none"] is None
-    assert unchanged(as_arrays.as_lists().args[0], a.tolist())
-    assert unchanged(as_arrays.as_lists().kwargs["key"], {1: b.tolist()})
-    assert unchanged(original, call(a.tolist(), 3, "x", key={1: b.tolist()}, none=None))
-
-
-@pytest.mark.parametrize("value", [[[1, 2], [3]], ["a", "b"], [], [None], [True, False], 3, "x", 2.5, None, [[1], 2]])
-def test_what_is_no_array_of_numbers_stays_as_it_is_in_the_form_of_arrays(value: Any) -> None:
-    assert call(value).as_arrays() == call(value) == call(value).as_lists()
-
-
-def test_arrays_in_lists_and_dicts_become_lists() -> None:
-    value = [np.arange(2), {1: np.zeros((1, 2)), 2: [np.arange(1)]}]
-    assert call(value).as_lists() == call([[0, 1], {1: [[0.0, 0.0]], 2: [[0]]}])
-
-
-def test_a_call_is_written_as_it_would_be_typed() -> None:
-    assert call([1], 2, key=3) == Call(([1], 2), {"key": 3})
-    assert LocalCaller(lambda x, y, key: (x, y, key)).outcome(call([1], 2, key=3)).value == ([1], 2, 3)

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grader.run.child import loader
-from grader.run.child.loader import MODULE, CellError, defines, new_namespace, parse, run_piece, without_cell_magic
+from grader.run.child.loader import MODULE, CellError, defines, new_namespace, parse, run_piece
 
-MANY = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 Names = dict[str, Any]
 
 
@@ -55,6 +55,8 @@ MAGICS = [
     "print?",
     "x.append??",
     "%cd /",
+    "rows[0]?",
+    "f(1)?",
     "    ",
     "# a comment with % and ! and ?",
 ]
@@ -91,13 +93,8 @@ def test_magics_inside_of_blocks_do_nothing(magic: str) -> None:
     assert (names["m"], names["k"], names["f"]()) == (2, 1, 5)
 
 
-@pytest.mark.parametrize("magic", [m for m in MAGICS if m.strip() and not m.startswith("#")])
-def test_a_block_of_nothing_but_a_magic_is_still_a_block(magic: str) -> None:
-    assert names_of(f"if True:\n    {magic}\nx = 1") == {"x": 1}
-
-
 @pytest.mark.parametrize(
-    "magic", ["%%time", "%%timeit -n 1 -r 1", "%%capture", "%%capture out --no-stderr", "%%prun -q"]
+    "magic", ["%%time", "%%timeit -n 1 -r 1", "%%timeit\t-n 1", "%%capture\r", "%%capture out --no-stderr", "%%prun -q"]
 )
 def test_cell_magics_around_python_leave_the_python(magic: str) -> None:
     assert names_of(f"{magic}\nx = 1\ndef f():\n    return x")["x"] == 1
@@ -139,15 +136,7 @@ MULTI_LINE = [
 
 
 @pytest.mark.parametrize("source", MULTI_LINE)
-def test_percent_signs_in_multi_line_expressions_and_strings_survive(source: str) -> None:
-    plain: Names = {}
-    exec(source, plain)
-    for name in ("text", "rest"):
-        assert names_of(source).get(name) == plain.get(name)
-
-
-@pytest.mark.parametrize("source", MULTI_LINE)
-@pytest.mark.parametrize("magic", ["%matplotlib inline", "!ls", "print?"])
+@pytest.mark.parametrize("magic", ["", "%matplotlib inline", "!ls", "print?"])
 def test_percent_signs_survive_beside_a_magic(source: str, magic: str) -> None:
     plain: Names = {}
     exec(source, plain)
@@ -157,27 +146,11 @@ def test_percent_signs_survive_beside_a_magic(source: str, magic: str) -> None:
         }
 
 
-@pytest.mark.parametrize("source", ["%%time\r\nx = 1\r\n", "%%timeit\t-n 1\nx = 1", "%%capture\r\nx = 1"])
-def test_cell_magics_may_end_in_a_tab_or_a_carriage_return(source: str) -> None:
-    assert names_of(source) == {"x": 1}
-
-
-@pytest.mark.parametrize("magic", ["rows[0]?", "f(1)?", "rows[0].sort??"])
-def test_help_on_an_index_or_a_call_does_nothing(magic: str) -> None:
-    assert names_of(f"rows = [[1]]\n{magic}\nx = 1")["x"] == 1
-
-
 @MANY
 @given(st.text(alphabet="%!?()[]{}'\"\\ \n\t=1+-:#.,;@\r\0\x0c", max_size=60), st.booleans())
 def test_no_text_whatever_takes_the_loader_down(text: str, statements: bool) -> None:
     names, (error,) = ran(text, "x = 1")[0], ran(text, statements=statements)[1]
     assert names.get("x") == 1 and (error is None or isinstance(error, CellError))
-
-
-@MANY
-@given(st.text(alphabet="%!? =x1\n'\"(", max_size=40))
-def test_taking_magics_out_keeps_the_number_of_lines_or_blanks_the_cell(text: str) -> None:
-    assert without_cell_magic(text) == "" or without_cell_magic(text).count("\n") == text.count("\n")
 
 
 # --- Broken code -------------------------------------------------------------------------------------
@@ -228,20 +201,12 @@ def test_exit_in_a_cell_ends_that_cell_only(monkeypatch: pytest.MonkeyPatch) -> 
     assert [error and error.error for error in errors] == ["SystemExit", "SystemExit", None]
 
 
-def test_what_a_cell_defined_before_its_error_stays() -> None:
-    names, (error,) = ran("def f():\n    return 1\nx = 1 / 0\ndef g():\n    return 2\n")
-    assert names["f"]() == 1 and "g" not in names and error is not None and error.line == 3
-
-
-def test_an_exception_that_is_no_exception_costs_only_its_statement() -> None:
-    names, (error,) = ran("class E(BaseException): pass\nraise E('x')\ny = 1", statements=True)
-    assert names["y"] == 1 and error == CellError("E", "x", 2)
-
-
 def test_an_exception_that_cannot_be_written_down_costs_only_its_statement() -> None:
     source = "class E(Exception):\n    def __str__(self): raise KeyError\nraise E\ny = 1"
     names, (error,) = ran(source, statements=True)
     assert names["y"] == 1 and error == CellError("E", "", 3)
+    names, (error,) = ran("class E(BaseException): pass\nraise E('x')\ny = 1", statements=True)
+    assert names["y"] == 1 and error == CellError("E", "x", 2)
 
 
 @pytest.mark.parametrize("statements", [False, True])
@@ -264,21 +229,10 @@ def test_a_file_runs_on_behind_every_failing_statement(fails: list[bool]) -> Non
     assert (error.line if error else None) == (fails.index(True) + 1 if any(fails) else None)
 
 
-def test_a_cell_stops_at_its_first_failing_statement() -> None:
-    names, (error,) = ran("a = 1\nb = 1 / 0\nc = 2")
-    assert names == {"a": 1} and error == CellError("ZeroDivisionError", "division by zero", 2)
-
-
-@pytest.mark.parametrize(
-    "bad", ["x = undefined", "raise SystemExit", "import nothing_of_that_name", "assert False", "break"]
-)
+@pytest.mark.parametrize("bad", ["x = undefined", "raise SystemExit", "import nothing_of_that_name", "break"])
 def test_a_function_behind_a_failing_statement_of_a_file_is_there(bad: str) -> None:
     names, (error,) = ran(f"import math\n{bad}\ndef f():\n    return math.pi\n", statements=True)
     assert names["f"]() > 3 and error is not None and (error.line == 2 or bad == "break")
-
-
-def test_a_main_guard_does_not_run() -> None:
-    assert names_of("x = 1\nif __name__ == '__main__':\n    x = 2\n") == {"x": 1}
 
 
 # --- What a module needs -----------------------------------------------------------------------------
@@ -293,11 +247,6 @@ def test_future_annotations_reach_every_later_statement(statements: bool) -> Non
     )
     names, errors = ran(source, statements=statements)
     assert errors == [None] and names["f"](2.5) == 2 and names["f"].__annotations__["x"] == "Unknown"
-
-
-def test_without_the_future_import_annotations_are_looked_up() -> None:
-    _, (error,) = ran("def f(x: Unknown): pass\n", statements=True)
-    assert sys.version_info >= (3, 14) or (error is not None and error.error == "NameError")
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="annotations are never looked up")
@@ -327,13 +276,6 @@ def test_dataclasses_enums_named_tuples_and_protocols_work(statements: bool) -> 
     assert names["back"] == names["f"]() and repr(names["f"]()[0]) == "Draft(tokens=[1], size=3)"
 
 
-def test_globals_are_shared_between_pieces_and_functions() -> None:
-    names = names_of(
-        "n = 1", "def f():\n    global n\n    n += 1\n    return n", "a = f()\nb = f()", "def n2(): return n"
-    )
-    assert (names["a"], names["b"], names["n"], names["n2"]()) == (2, 3, 3, 3)
-
-
 def test_a_later_definition_wins_and_a_failing_one_leaves_the_earlier() -> None:
     names, _ = ran("def f(): return 1", "def f(): return 2", "def f(:", "1 / 0\ndef f(): return 3")
     assert names["f"]() == 2
@@ -344,10 +286,6 @@ def test_each_namespace_is_empty_and_of_its_own() -> None:
     run_piece("x = 1", "cell", first, False)
     second = new_namespace()
     assert "x" not in second and second["__name__"] == MODULE and sys.modules[MODULE].__dict__ is second
-
-
-def test_names_of_the_loader_are_not_in_reach_by_accident() -> None:
-    assert ran("run_piece")[1][0] == CellError("NameError", "name 'run_piece' is not defined", 1)
 
 
 # --- Which piece defines a function ------------------------------------------------------------------

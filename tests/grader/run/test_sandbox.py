@@ -20,7 +20,6 @@ from grader.run import process, sandbox
 from grader.run.child.calling import Outcome, call
 from grader.run.grading import grade
 from grader.run.process import Child, Piece, child_library
-from grader.run.sandbox import NoSandbox, require_sandbox
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the sandbox is for Linux")
 Start = Callable[..., Child]
@@ -165,18 +164,6 @@ def asked(child: Child, function: str, *arguments: Any) -> Outcome:
     return outcome
 
 
-def running(marker: str) -> list[int]:
-    """The processes that have a text in their command line."""
-    found = []
-    for line in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if marker in line.read_text(errors="replace"):
-                found.append(int(line.parent.name))
-        except OSError:
-            continue
-    return found
-
-
 def in_space(space: str) -> list[str]:
     """The processes of a process namespace."""
     found = []
@@ -220,33 +207,30 @@ def test_no_file_of_the_repository_can_be_found(looks: Child) -> None:
     assert asked(looks, "packages").value == []
 
 
-@pytest.mark.parametrize("path", ["~", "/root", "/home", "/proc", "/sys", "/run", "/var", "/etc/passwd", "/bin/sh"])
+@pytest.mark.parametrize("path", ["~", "/home", "/proc", "/sys", "/run", "/var", "/etc/passwd", "/bin/sh"])
 def test_nothing_else_of_the_machine_is_there(looks: Child, path: str) -> None:
     assert asked(looks, "exists", path).value is False
 
 
-def test_no_path_tells_where_the_repository_or_a_home_is(looks: Child) -> None:
+def test_neither_paths_nor_the_environment_tell_anything(looks: Child) -> None:
     assert asked(looks, "exists", str(process.ROOT)).value is False
     seen = str(asked(looks, "places").value)
     assert str(process.ROOT) not in seen and str(Path.home()) not in seen
+    environment = asked(looks, "environment").value
+    assert set(environment) <= {*sandbox.QUIET, "LD_LIBRARY_PATH", "PWD", "LC_CTYPE"}
+    assert "do not tell" not in str(environment) and asked(looks, "machine").value == "sandbox"
 
 
-@pytest.mark.parametrize("name", ["numpy", "dspark_mini.inputs", "grader", "sqlite3", "ctypes", "decimal"])
+@pytest.mark.parametrize("name", ["numpy", "dspark_mini.inputs", "grader", "sqlite3"])
 def test_the_standard_library_numpy_and_the_kit_can_be_imported(looks: Child, name: str) -> None:
     assert asked(looks, "module", name) == Outcome(value=name)
 
 
 @pytest.mark.parametrize(
-    "name", ["dspark_mini.drafting", "grader.lessons.checks", "grader.run.sandbox", "nbformat", "pip", "pytest"]
+    "name", ["dspark_mini.drafting", "grader.lessons.checks", "grader.run.sandbox", "nbformat", "pip"]
 )
 def test_the_reference_the_tests_and_installed_packages_cannot_be_imported(looks: Child, name: str) -> None:
     assert asked(looks, "module", name).error == "ModuleNotFoundError"
-
-
-def test_the_environment_says_nothing(looks: Child) -> None:
-    environment = asked(looks, "environment").value
-    assert set(environment) <= {*sandbox.QUIET, "LD_LIBRARY_PATH", "PWD", "LC_CTYPE"}
-    assert "do not tell" not in str(environment) and asked(looks, "machine").value == "sandbox"
 
 
 # --- What can be done --------------------------------------------------------------------------------
@@ -286,15 +270,12 @@ def test_the_kit_is_the_same_for_the_next_child(kit: Path, start: Start) -> None
     assert fingerprint(kit) == before and asked(start(), "good", 1).value == 2
 
 
-def test_what_one_child_writes_no_other_sees(start: Start) -> None:
+def test_the_work_folder_is_small_and_empty_for_the_next_child(start: Start) -> None:
     child = start()
-    assert asked(child, "writes", "/tmp/left").error is None and asked(child, "folder", "/tmp").value == ["left"]
+    assert 1 << 20 < asked(child, "fills_the_folder").value <= sandbox.WORK_BYTES
+    assert asked(child, "folder", "/tmp").value != []
     child.close()
     assert asked(child, "folder", "/tmp").value == [] and asked(start(), "folder", "/tmp").value == []
-
-
-def test_the_work_folder_has_an_end(start: Start) -> None:
-    assert 1 << 20 < asked(start(), "fills_the_folder").value <= sandbox.WORK_BYTES
 
 
 def test_there_are_limits_that_nobody_inside_can_raise(looks: Child) -> None:
@@ -344,7 +325,9 @@ def test_nothing_is_left_when_a_child_is_closed(start: Start) -> None:
     assert in_space(space) == [] and not Path(f"/proc/{child.process.pid}").exists()
 
 
-def test_a_sandbox_ends_with_the_process_that_started_it(kit: Path, tmp_path: Path) -> None:
+def test_a_sandbox_ends_with_the_process_that_started_it(
+    kit: Path, tmp_path: Path, running: Any, still_running: Any
+) -> None:
     folder = shutil.copytree(kit, tmp_path / "kit")
     program = (
         "import os, pathlib, time; from grader.run.process import Child, Piece\n"
@@ -355,11 +338,7 @@ def test_a_sandbox_ends_with_the_process_that_started_it(kit: Path, tmp_path: Pa
     parent.send_signal(signal.SIGKILL)
     parent.wait()
     parent.stdout.close()
-    for _ in range(100):
-        if not running(f"{folder}"):
-            break
-        time.sleep(0.05)
-    assert running(f"{folder}") == []
+    assert still_running(f"{folder}") == []
 
 
 def test_a_task_has_a_budget_and_the_next_one_its_own(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -370,15 +349,8 @@ def test_a_task_has_a_budget_and_the_next_one_its_own(start: Start, monkeypatch:
     assert asked(child, "sleeps", 0.0) == HANGS and time.monotonic() - begin < 6
     monkeypatch.setattr(process, "TASK_SECONDS", 60.0)
     assert asked(child, "other", 7).value == 7
-
-
-def test_a_submission_has_a_budget(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    child = start()
-    assert asked(child, "good", 1).value == 2
-    child.clock.left = 0.0
-    assert asked(child, "good", 1) == HANGS
-    monkeypatch.setattr(process, "SECONDS_A_TASK", 0.0)
-    assert asked(child, "sleeps", 0.0) == HANGS
+    child.clock.left = 0.0  # the submission's own budget
+    assert asked(child, "other", 7) == HANGS
 
 
 def test_a_submission_that_takes_all_its_time_to_load_is_too_slow(
@@ -401,11 +373,9 @@ kept = []
 
 def dflash_parallel_candidates(block_logits):
     kept.append(np.shape(block_logits))
-    if len(kept) > 150:
-        return f"LEAK {kept}"
-    return [int(np.argmax(row)) for row in block_logits]
+    return f"LEAK {kept}" if len(kept) > 60 else [int(np.argmax(row)) for row in block_logits]
 
-def conditional_acceptance(accepted_counts, block_size):
+def dspark_markov_candidates(block_logits, anchor_token, markov_bias):
     return f"LEAK {kept}"
 """
 
@@ -414,84 +384,8 @@ def test_hidden_inputs_that_a_function_keeps_are_not_shown_with_its_visible_resu
     file = tmp_path / "keeps.py"
     file.write_text(KEEPS)
     reports = {report.function: report for report in grade(Source("keeps", file), kit).reports}
-    keeps, tells = reports["dflash_parallel_candidates"], reports["conditional_acceptance"]
+    keeps, tells = reports["dflash_parallel_candidates"], reports["dspark_markov_candidates"]
     assert any(result.passed for result in keeps.properties) and not keeps.passed
-    assert any("once other calls had been made" in result.message for result in keeps.properties)
+    assert "once other calls had been made" in str(keeps.to_json())
     assert "LEAK []" in str(tells.to_json())
     assert "LEAK [(" not in str(keeps.to_json()) + str(tells.to_json())
-
-
-def test_an_honest_mistake_is_shown_as_it_is(tmp_path: Path, kit: Path) -> None:
-    file = tmp_path / "ties.py"
-    file.write_text(
-        "def dflash_parallel_candidates(x):\n    return [max(range(len(r)), key=lambda i: (r[i], i)) for r in x]\n"
-    )
-    reports = {report.function: report for report in grade(Source("ties", file), kit).reports}
-    shown = [r.message for r in reports["dflash_parallel_candidates"].properties if r.shows_input]
-    assert shown and all("Expected: [" in message and "Got: [" in message for message in shown)
-
-
-# --- What is said where there is no sandbox ----------------------------------------------------------
-
-
-def test_the_sandbox_can_be_had_here() -> None:
-    require_sandbox()
-
-
-def refusal() -> str:
-    """What require_sandbox says, which always names the way out."""
-    with pytest.raises(NoSandbox) as caught:
-        require_sandbox()
-    assert "--unsafe-no-sandbox" in str(caught.value) and str(caught.value).endswith(".")
-    return str(caught.value)
-
-
-def test_without_bubblewrap_the_refusal_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
-    assert "sudo apt install bubblewrap" in refusal()
-
-
-def test_on_another_system_the_refusal_says_that_only_linux_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert "needs Linux" in refusal()
-
-
-def test_without_pyseccomp_the_refusal_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyseccomp", None)
-    sandbox._rules.cache_clear()
-    assert 'pip install -e ".[grade]"' in refusal()
-
-
-@pytest.fixture
-def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bubblewrap that is not allowed to do its work."""
-    program = tmp_path / "bwrap"
-    program.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-
-
-def test_where_bubblewrap_fails_the_refusal_repeats_its_words(broken: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox, "FORBIDDING", {})
-    assert "setting up uid map: Permission denied" in refusal()
-
-
-def test_where_a_setting_forbids_user_namespaces_the_refusal_names_it(
-    broken: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = Path("/proc/sys/user/max_user_namespaces").read_text().strip()
-    monkeypatch.setattr(sandbox, "FORBIDDING", {"user.max_user_namespaces": (now, "10000")})
-    assert "`sudo sysctl user.max_user_namespaces=10000`" in refusal()
-
-
-def test_a_submission_is_not_graded_at_all_where_the_sandbox_fails(broken: None, kit: Path, tmp_path: Path) -> None:
-    file = tmp_path / "right.py"
-    file.write_text("def dflash_parallel_candidates(x):\n    return x\n")
-    with pytest.raises(NoSandbox):
-        grade(Source("right", file), kit)
-
-
-def test_a_box_that_takes_its_time_to_end_is_ended_all_the_same() -> None:
-    process = subprocess.Popen(["sleep", "60"])  # no child inside, as before bubblewrap has started one
-    sandbox.end(process)
-    assert process.returncode == -signal.SIGKILL

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import struct
 import time
 from typing import Any
@@ -15,11 +14,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
+from dspark_mini.kinds import BiasRows
 from grader.run.child import wire
 from grader.run.child.calling import Seed
-from grader.run.child.wire import DTYPES, HEADER, MAX_DEPTH, MAX_ITEMS, Opaque, WireError, receive, send, unpack
+from grader.run.child.wire import DTYPES, HEADER, MAX_DEPTH, MAX_ITEMS, Opaque, WireError, packed, receive, send, unpack
 
-MANY = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 CHARS = sorted(DTYPES)
 NAN, INF = float("nan"), float("inf")
 
@@ -50,12 +50,6 @@ trees = st.recursive(
     ),
     max_leaves=10,
 )
-
-
-def packed(value: Any) -> bytes:
-    stream = io.BytesIO()
-    send(stream, value)
-    return stream.getvalue()
 
 
 def crossed(value: Any) -> Any:
@@ -139,11 +133,6 @@ def test_empty_and_scalar_arrays_keep_their_shape_and_dtype(char: str, shape: tu
     assert same(np.zeros(shape, char), crossed(np.zeros(shape, char)))
 
 
-def test_several_arrays_keep_their_places() -> None:
-    value = {"a": np.arange(3), "b": [np.zeros((0, 2)), np.array([True, False])], "c": (np.array([1.5]), 2)}
-    assert same(value, crossed(value))
-
-
 @pytest.mark.parametrize("char", CHARS)
 def test_numpy_scalars_keep_their_type(char: str) -> None:
     value = np.dtype(char).type(1)
@@ -158,6 +147,26 @@ def test_the_ends_of_every_range_cross(dtype: Any) -> None:
     info = np.iinfo(dtype) if np.issubdtype(dtype, np.integer) else np.finfo(dtype)
     for end in (dtype(info.min), dtype(info.max)):
         assert same(end, crossed(end))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [(), [], ([],), [()], {"k": ([1], (2,))}],
+        [Seed(0), {"k": (Seed(2**62),)}, Seed(1, (0.0, 1.0 - 2.0**-53))],
+        {"a": np.arange(3), "b": [np.zeros((0, 2)), np.array([True, False])], "c": (np.array([1.5]), 2)},
+        ["γ−∞", "\0", "\ud800", '"}]\\', "\N{PILE OF POO}", "\u2028\n"],
+    ],
+    ids=["tuples and lists", "seeds", "several arrays", "any text"],
+)
+def test_structures_cross_as_they_are(value: Any) -> None:
+    assert same(value, crossed(value))
+
+
+def test_bias_rows_cross_as_bias_rows() -> None:
+    got = crossed(BiasRows("markov_bias", {3: np.array([0.5, -INF])}, 2))
+    assert (type(got), got.name, got.vocabulary) == (BiasRows, "markov_bias", 2)
+    assert got[3].tolist() == [0.5, -INF] and not got[4].any()
 
 
 def test_bool_int_float_and_their_numpy_kin_are_kept_apart() -> None:
@@ -177,26 +186,11 @@ def test_nan_payloads_of_arrays_cross_bit_by_bit() -> None:
     assert crossed(array).tobytes() == array.tobytes()
 
 
-def test_tuples_and_lists_are_kept_apart_however_deep() -> None:
-    value = [(), [], ([],), [()], {"k": ([1], (2,))}]
-    assert same(value, crossed(value))
-
-
 def test_keys_of_every_scalar_type_cross_in_their_order() -> None:
     value = {3: "int", "3": "str", np.int64(4): "numpy", 2.5: "float", None: "none", True: "bool", np.float32(0.5): 1}
     got = crossed(value)
     assert same(value, got)
     assert [type(key) for key in got] == [int, str, np.int64, float, type(None), bool, np.float32]
-
-
-def test_text_crosses_whatever_it_holds() -> None:
-    for text in ("γ−∞", "\0", "\ud800", '"}]\\', "\N{PILE OF POO}", "\u2028\n"):
-        assert crossed(text) == text
-
-
-def test_seeds_cross_as_seeds() -> None:
-    assert crossed([Seed(0), {"k": (Seed(2**62),)}]) == [Seed(0), {"k": (Seed(2**62),)}]
-    assert crossed(Seed(1, (0.0, 1.0 - 2.0**-53))) == Seed(1, (0.0, 1.0 - 2.0**-53))
 
 
 def test_a_dict_that_looks_like_the_encoding_stays_a_dict() -> None:
@@ -292,18 +286,9 @@ def test_a_list_that_contains_itself_crosses_as_something_of_finite_depth() -> N
     assert "nested" in repr(crossed(value))
 
 
-def test_an_array_with_too_many_items_crosses_as_opaque() -> None:
-    assert crossed(np.zeros(MAX_ITEMS + 1, np.int8)) == Opaque("ndarray")
-    assert same(crossed(np.zeros(MAX_ITEMS, np.int8)), np.zeros(MAX_ITEMS, np.int8))
-
-
 @pytest.mark.parametrize("value", [{(1, 2): 3}, {np.str_("a"): 1}, {b"a": 1}, {frozenset(): 1}, {2**65: 1}])
 def test_a_dict_with_keys_that_are_no_plain_scalars_is_opaque_or_has_opaque_parts(value: Any) -> None:
     assert "<" in repr(crossed([value, 5])) and crossed([value, 5])[1] == 5
-
-
-def test_dicts_nested_deeper_than_the_cap_become_opaque() -> None:
-    assert "nested" in repr(crossed(nested(MAX_DEPTH + 3, lambda x: {"k": x})))
 
 
 # --- Damage ------------------------------------------------------------------------------------------
@@ -336,17 +321,11 @@ def test_flipped_bytes_give_plain_data_or_nothing(value: Any, flips: list[tuple[
 
 
 @MANY
-@given(st.binary(max_size=64))
-def test_random_bytes_give_nothing(data: bytes) -> None:
-    assert is_plain(unpacked_or_none(data))
-    assert is_plain(unpacked_or_none(raw(data)))
-
-
-@MANY
 @example([1], b"")
 @given(trees, st.binary(max_size=32))
-def test_any_json_gives_plain_data_or_nothing(tree: Any, buffers: bytes) -> None:
+def test_any_json_and_any_bytes_give_plain_data_or_nothing(tree: Any, buffers: bytes) -> None:
     assert is_plain(unpacked_or_none(raw(tree, buffers)))
+    assert is_plain(unpacked_or_none(buffers)) and is_plain(unpacked_or_none(raw(buffers)))
 
 
 DAMAGED: dict[str, Any] = {
@@ -382,9 +361,6 @@ DAMAGED: dict[str, Any] = {
     "too deep": nested(MAX_DEPTH + 3, lambda x: {"l": [x]}),
     "far too deep": b'{"l":[' * 50_000,
     "deep brackets": b"[" * 100_000,
-    "an endless number": b"1" * 5000,
-}
-ESCAPING: dict[str, Any] = {
     "a bare list": [1],
     "a bare empty list": [],
     "a bare list inside": {"l": [[]]},
@@ -392,7 +368,12 @@ ESCAPING: dict[str, Any] = {
     "a negative unsigned int": {"n": ["L", -1]},
     "an int beyond 64 bits for 64": {"n": ["Q", 2**64]},
     "a float beyond an int": {"n": ["l", 1e300]},
+    "a scalar of a list": {"n": ["d", [1, 2]]},
+    "a scalar of a text": {"n": ["l", "12"]},
     "an infinite seed": {"g": [float("inf")]},
+    "bias rows that are a list": {"b": ["bias", 2, {"l": []}]},
+    "too many items": {"l": [0] * MAX_ITEMS},
+    "an endless number": b"1" * 5000,
 }
 
 
@@ -400,18 +381,6 @@ ESCAPING: dict[str, Any] = {
 def test_damaged_messages_raise_wire_error(what: str) -> None:
     with pytest.raises(WireError):
         unpack(raw(DAMAGED[what], bytes(16)))
-
-
-@pytest.mark.parametrize("what", ESCAPING)
-def test_damaged_messages_raise_wire_error_and_nothing_else(what: str) -> None:
-    with pytest.raises(WireError):
-        unpack(raw(ESCAPING[what]))
-
-
-@pytest.mark.parametrize("content", [["d", [1, 2]], ["d", []], ["l", "12"], ["?", [0, 1]], ["f", "nan"]])
-def test_a_numpy_scalar_is_made_of_one_number_only(content: Any) -> None:
-    with pytest.raises(WireError):
-        unpack(raw({"n": content}))
 
 
 @pytest.mark.parametrize("sizes", [(wire.MAX_JSON + 1, 0), (0, wire.MAX_ARRAYS + 1), (2**32 - 1, 2**32 - 1)])
@@ -431,15 +400,6 @@ def test_a_message_too_large_to_be_read_is_never_written(monkeypatch: pytest.Mon
                 assert stream.getvalue() == b""
             else:
                 assert isinstance(unpacked_or_none(stream.getvalue()), Opaque)
-
-
-def test_more_items_than_allowed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "MAX_ITEMS", 20)
-    assert unpacked_or_none(raw({"l": [0] * 19})) == [0] * 19
-    with pytest.raises(WireError):
-        unpack(raw({"l": [0] * 20}))
-    with pytest.raises(WireError):
-        unpack(raw({"l": [{"l": [0] * 10}] * 2}))
 
 
 def test_an_array_of_more_items_than_allowed_is_refused_even_where_its_bytes_came() -> None:
@@ -482,25 +442,6 @@ def test_damage_is_found_without_much_time_or_memory() -> None:
 def test_messages_are_received_in_the_order_they_were_sent(values: list[Any]) -> None:
     stream = io.BytesIO(b"".join(map(packed, values)))
     assert all(same(value, receive(stream)) for value in values)
-    with pytest.raises(WireError):
-        receive(stream)
-
-
-@MANY
-@given(plain, st.data())
-def test_an_end_in_the_middle_of_a_message_raises_wire_error(value: Any, data: st.DataObject) -> None:
-    message = packed(value)
-    with pytest.raises(WireError):
-        receive(io.BytesIO(message[: data.draw(st.integers(0, len(message) - 1))]))
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
-@settings(max_examples=20, deadline=None)
-def test_a_header_that_announces_more_than_there_is_raises_wire_error(json_size: int, array_size: int) -> None:
-    with pytest.raises(WireError):
-        receive(io.BytesIO(HEADER.pack(json_size, array_size) + b"[" * min(100, json_size)))
-
-
-def test_sizes_are_those_of_the_content() -> None:
-    json_size, array_size = HEADER.unpack_from(packed([np.zeros((3, 4), "f"), np.zeros(5, "?")]))
-    assert array_size == 3 * 4 * 4 + 5 and json_size < 100 and math.isfinite(json_size)
+    for end in (b"", packed(values)[:-1], HEADER.pack(2**32 - 1, 2**32 - 1) + b"["):
+        with pytest.raises(WireError):
+            receive(io.BytesIO(end))

@@ -1,0 +1,166 @@
+"""Calling a learner's function: limits of time, and nothing that it prints, logs or warns of escapes."""
+
+from __future__ import annotations
+
+import io
+import logging
+import signal
+import sys
+import threading
+import time
+import tracemalloc
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.run.child import calling
+from grader.run.child.calling import LocalCaller, Outcome, call
+
+Function = Callable[..., Any]
+
+
+def outcome(function: Function, *args: Any) -> Outcome:
+    (only,) = LocalCaller(function).outcomes([call(*args)])
+    return only
+
+
+def written(source: str) -> Function:
+    """Define a function f in a file of its own, as a learner's cell does."""
+    namespace: dict[str, Any] = {"np": np, "time": time}
+    exec(compile(source, "cell", "exec"), namespace)
+    function: Function = namespace["f"]
+    return function
+
+
+def fails() -> None:
+    raise KeyError
+
+
+# --- Time --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calling, "CALL_SECONDS", 0.15)
+
+
+HANGS = {
+    "loop": "def f():\n    while True: pass",
+    "sleep": "def f():\n    time.sleep(60)",
+    "except Exception": "def f():\n    while True:\n        try: time.sleep(60)\n        except Exception: pass",
+    "numpy": "def f():\n    while True: np.zeros(1000).sort()",
+    "finally": "def f():\n    try:\n        while True: pass\n    finally:\n        [][0]",
+    "generator": "def f():\n    return sum(1 for _ in iter(int, 1))",
+    "swallows twice": "def f():\n    for _ in range(3):\n        try:\n            while True: pass\n"
+    "        except BaseException: pass\n    while True: pass",
+}
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("how", HANGS)
+def test_a_call_that_takes_too_long_is_interrupted(how: str) -> None:
+    start = time.perf_counter()
+    got = outcome(written(HANGS[how]))
+    if how != "finally":  # there the learner's own error comes last
+        assert got == Outcome(error="TimeoutError", timed_out=True)
+    assert time.perf_counter() - start < 5
+
+
+@pytest.mark.usefixtures("short")
+def test_neither_alarm_nor_handler_is_left_behind() -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    for function in (lambda: 1, fails, written(HANGS["loop"])):
+        outcome(function)
+        assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0) and signal.getsignal(signal.SIGALRM) is before
+    time.sleep(0.2)
+
+
+def test_a_call_in_another_thread_works_without_a_limit() -> None:
+    results: list[Outcome] = []
+    thread = threading.Thread(target=lambda: results.append(outcome(lambda x: x + 1, 1)))
+    thread.start()
+    thread.join()
+    assert results == [Outcome(value=2)]
+
+
+@pytest.mark.usefixtures("short")
+def test_several_calls_stop_behind_one_that_hangs() -> None:
+    def hangs(x: int) -> int:
+        if x == 2:
+            time.sleep(60)
+        if x == 1:
+            raise KeyError
+        return x
+
+    got = LocalCaller(hangs).outcomes([call(n) for n in range(5)])
+    assert [one.error for one in got] == [None, "KeyError", "TimeoutError"] and got[-1].timed_out
+    assert LocalCaller(hangs).outcomes([]) == []
+
+
+# --- Silence -----------------------------------------------------------------------------------------
+
+
+def noisy(x: Any) -> Any:
+    print("printed")
+    print("printed", file=sys.stderr)
+    sys.stdout.write("written")
+    sys.stderr.flush()
+    warnings.warn("warned", stacklevel=1)
+    np.array([1.0]) / 0
+    np.float64(1e308) * 10
+    logging.getLogger("learner").warning("logged")
+    logging.error("logged")
+    return x
+
+
+def test_prints_warnings_and_logging_do_not_escape(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    streams = sys.stdout, sys.stderr
+    assert outcome(noisy, 3) == Outcome(value=3)
+    assert capfd.readouterr() == ("", "") and not recwarn.list
+    assert (sys.stdout, sys.stderr) == streams
+
+
+def test_logging_that_was_set_up_in_an_earlier_cell_does_not_escape(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(logging.getLogger(), "handlers", [logging.StreamHandler(stream)])
+    assert outcome(noisy, 3) == Outcome(value=3)
+    assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize("action", ["error", "always"])
+def test_warnings_cost_nothing_even_where_they_are_errors(action: Any) -> None:
+    with warnings.catch_warnings(), np.errstate(all="raise" if action == "error" else "warn"):
+        warnings.simplefilter(action)
+        before = list(warnings.filters)
+        assert outcome(noisy, 3) == Outcome(value=3)
+        assert list(warnings.filters) == before
+
+
+def test_output_comes_back_after_an_exception_and_after_a_change_of_the_streams(
+    capsys: pytest.CaptureFixture[str], short: None
+) -> None:
+    def replaces() -> None:
+        sys.stdout = sys.stderr = None  # type: ignore[assignment]
+        np.seterr(all="raise")
+        raise KeyError
+
+    for function in (fails, replaces, written(HANGS["loop"]), lambda: sys.stdout.close()):
+        before = np.geterr()
+        outcome(function)
+        assert np.geterr() == before
+        print("back")
+    assert capsys.readouterr().out == "back\n" * 4
+
+
+def test_a_flood_of_prints_takes_no_memory() -> None:
+    tracemalloc.start()
+    assert outcome(lambda: any(print("x" * 2**16, n) for n in range(200))) == Outcome(value=False)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**22

@@ -1,0 +1,284 @@
+"""Functions that hang, end their process, flood it or forge its replies: the next call is answered all the same.
+
+Each is tried in a bare process and in a sandbox.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.run import process
+from grader.run.child.calling import Call, Outcome, call
+from grader.run.child.wire import Opaque
+from grader.run.process import Child, Piece
+
+pytestmark = [
+    pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks at processes in /proc"),
+    pytest.mark.usefixtures("short", "alarm"),
+]
+Start = Callable[..., Child]
+Processes = Callable[[str], list[int]]
+GOOD = "\ndef good(x):\n    return x + 1\n"
+ENDS, HANGS = Outcome(error="ProcessEnded", died=True), Outcome(error="TimeoutError", timed_out=True)
+
+# What follows stands in a submission: it finds the pipes of the wire and writes to all of them.
+TOOLS = """
+import os, stat, struct, json
+
+def write_to_pipes(data):
+    for number in range(64):
+        try:
+            if stat.S_ISFIFO(os.fstat(number).st_mode):
+                os.write(number, data)
+        except OSError:
+            pass
+
+def forge(tree):
+    text = tree if isinstance(tree, bytes) else json.dumps(tree).encode()
+    write_to_pipes(struct.pack("<II", len(text), 0) + text)
+
+def d(**items):
+    return {"d": [[key, value] for key, value in items.items()]}
+"""
+
+
+def asked(child: Child, function: str, it: Call) -> Outcome:
+    """The outcome of a single call."""
+    (outcome,) = child.outcomes(function, [it])
+    return outcome
+
+
+def answers(child: Child) -> bool:
+    return asked(child, "good", call(1)) == Outcome(value=2)
+
+
+# --- Functions that misbehave ------------------------------------------------------------------------
+
+BAD: dict[str, tuple[str, Any]] = {
+    "leaves": ("import os\n    os._exit(0)", ENDS),
+    "swallows": ("while True:\n        try:\n            while True: pass\n        except BaseException: pass", HANGS),
+    "loops": ("while True: pass", HANGS),
+    "bomb": ("import numpy as np\n    return float(np.ones(1 << 29).sum())", "MemoryError"),
+    "growing_bomb": ("x = []\n    while True: x.append(bytes(1 << 25))", "MemoryError"),
+    "floods_descriptors": ("import os\n    while True: os.write(1, b'x' * 10**5) and os.write(2, b'y' * 10**5)", HANGS),
+    "writes_a_lot": (
+        "import os\n    for n in range(20): print('x' * 10**6), os.write(1, b'x' * 10**6)\n    return 5",
+        Outcome(5),
+    ),
+    "garbage": ("write_to_pipes(b'garbage!' * 100)", ENDS),
+    "half_a_message": ("write_to_pipes(struct.pack('<II', 1 << 20, 1 << 20))", HANGS),
+    "wrong_number": ("forge(d(number=10**6, value=1))", ENDS),
+    "kills_itself": ("import os, signal\n    os.kill(os.getpid(), signal.SIGKILL)", ENDS),
+    "stops_itself": ("import os, signal\n    os.kill(os.getpid(), signal.SIGSTOP)", HANGS),
+    "overflows_the_stack": (
+        "import sys\n    sys.setrecursionlimit(10**8)\n    class A:\n"
+        "        def __getattr__(self, name): return getattr(self, name + 'a')\n    A().x",
+        None,
+    ),
+    "exits": ("raise SystemExit(1)", "SystemExit"),
+    "recurses": ("return recurses(*a)", "RecursionError"),
+    "returns_an_object": ("return object()", Opaque("object")),
+    "returns_a_huge_array": ("import numpy as np\n    return np.zeros(1 << 23)", Opaque("ndarray")),
+    "leaves_a_thread": (
+        "import threading, time\n    threading.Thread(target=time.sleep, args=(60,)).start()\n    return 5",
+        Outcome(5),
+    ),
+    "fills_the_disk": ("with open('big', 'wb') as f: f.write(bytes(1 << 27))", "OSError"),
+    "is_missing_a_name": ("return nothing_of_that_name", "NameError"),
+}
+IN_SANDBOX = {"leaves_a_thread": "RuntimeError"}
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["bare", "sandbox"])
+def misbehaving(
+    request: pytest.FixtureRequest, quick: Path, tmp_path_factory: pytest.TempPathFactory, still_running: Processes
+) -> Iterator[Child]:
+    """One submission with all of the functions, each in a cell of its own, and a good one behind them."""
+    library = shutil.copytree(quick, tmp_path_factory.mktemp("misbehaving") / "library")
+    sources = [TOOLS, *(f"def {name}(*a):\n    {body}\n" for name, (body, _) in BAD.items()), GOOD]
+    child = Child(library, [Piece(source, f"cell {i}") for i, source in enumerate(sources)], request.param)
+    assert not child.errors and set(BAD) | {"good"} <= child.defined
+    yield child
+    child.close()
+    assert still_running(str(library)) == []
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_after_a_function_that_misbehaves_the_next_one_still_answers(
+    misbehaving: Child, name: str, running: Processes
+) -> None:
+    expected = IN_SANDBOX.get(name, BAD[name][1]) if misbehaving.sandbox else BAD[name][1]
+    got = asked(misbehaving, name, call())
+    if isinstance(expected, Outcome):
+        assert got == expected
+    elif isinstance(expected, str):
+        assert got.error == expected and not got.died and not got.timed_out
+    elif expected is not None:
+        assert got.error is None and got.value == expected
+    assert answers(misbehaving)
+    assert len(running(str(misbehaving.library))) <= (2 if misbehaving.sandbox else 1)  # bubblewrap stands twice there
+
+
+# --- Several calls at once ---------------------------------------------------------------------------
+
+COUNTS = """
+import os, time
+n = 0
+
+def count(what=None):
+    global n
+    n += 1
+    if what == "hang":
+        time.sleep(60)
+    if what == "leave":
+        os._exit(0)
+    if what == "raise":
+        raise KeyError(n)
+    return n
+"""
+
+
+@pytest.mark.parametrize(("what", "last"), [("hang", HANGS), ("leave", ENDS)])
+def test_calls_stop_behind_one_that_hangs_or_dies_and_the_next_are_answered(
+    start: Start, what: str, last: Outcome
+) -> None:
+    child = start(COUNTS + GOOD)
+    got = child.outcomes("count", [call(), call(), call(what), call(), call()])
+    assert got[-1] == last  # replies that still wait to be sent may be lost with the process
+    assert got[:-1] in ([], [Outcome(value=1), Outcome(value=2)])
+    assert answers(child)
+    assert [outcome.error for outcome in child.outcomes("count", [call(), call()])] == [None, None]
+
+
+def test_large_answers_of_many_calls_do_not_block_each_other(start: Start) -> None:
+    child = start("import numpy as np\ndef f(x):\n    return np.repeat(x, 20)\n")
+    got = child.outcomes("f", [call(np.full(1000, float(i))) for i in range(30)])
+    assert [outcome.value.shape for outcome in got] == [(20_000,)] * 30
+    assert [outcome.value[-1] for outcome in got] == list(range(30))
+
+
+# --- Results and replies that are strange or forged --------------------------------------------------
+
+STRANGE: dict[str, str] = {
+    "tuples as keys": "return {(1, 2): 3}",
+    "NumPy text as keys": "import numpy\n    return {numpy.str_('mode'): 1}",
+    "a long text": "return 'x' * (17 << 20)",
+    "many arrays": "import numpy\n    return [numpy.zeros(1 << 20)] * 9",
+}
+NO_EXCEPTIONS = {"KeyboardInterrupt": "raise KeyboardInterrupt", "Exception": "raise type('E', (BaseException,), {})"}
+FORGED: dict[str, str] = {
+    "a bare list": "[1]",
+    "an array as number": "d(number={'n': ['d', [1, 2]]})",
+    "a message that is no text": "d(number=N, value=None, error='ValueError', message=7)",
+    "an error that is no text": "d(number=N, value=None, error=7)",
+    "a line that is no number": "d(number=N, value=None, error='KeyError', line='x')",
+    "an old number": "d(number=N - 1, value=7)",
+    "the next number": "d(number=N + 1, value=7)",
+    "a number that equals the right one": "d(number=float(N), value=7)",
+    "a flag that is no bool": "d(number=N, value=7, changed=0)",
+}
+HOSTILE = [*STRANGE.values(), *NO_EXCEPTIONS.values(), *(f"forge({tree})" for tree in FORGED.values())]
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["bare", "sandbox"])
+def hostile_child(request: pytest.FixtureRequest, quick: Path) -> Iterator[Child]:
+    """A submission with one function for each line of HOSTILE."""
+    functions = (f"def f{i}(N):\n    {body}\n" for i, body in enumerate(HOSTILE))
+    child = Child(quick, [Piece(TOOLS + "".join(functions) + GOOD, "cell")], request.param)
+    yield child
+    child.close()
+
+
+@pytest.fixture
+def hostile(hostile_child: Child) -> Callable[[str], Outcome]:
+    """Call one of them, and no process again that may have sent more than it was asked for."""
+
+    def ask(body: str) -> Outcome:
+        try:
+            return asked(hostile_child, f"f{HOSTILE.index(body)}", call(hostile_child.number + 1))
+        finally:
+            if "forge" in body:
+                hostile_child.close()
+
+    return ask
+
+
+@pytest.mark.parametrize("what", STRANGE)
+def test_a_strange_result_is_a_result_and_the_process_lives(hostile: Any, what: str) -> None:
+    got = hostile(STRANGE[what])
+    assert got.error is None and not got.died
+
+
+@pytest.mark.parametrize("name", NO_EXCEPTIONS)
+def test_any_exception_is_an_outcome_and_the_process_lives(hostile: Any, name: str) -> None:
+    got = hostile(NO_EXCEPTIONS[name])
+    assert got.error == name and got.line is not None
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_a_forged_reply_ends_the_child_and_not_the_grader(hostile: Any, what: str) -> None:
+    assert hostile(f"forge({FORGED[what]})") == ENDS
+
+
+FORGED_LOADS: dict[str, str] = {
+    "no dict of errors": "d(loaded={'l': []}, defined={'l': []})",
+    "an error of an unknown piece": "d(loaded={'d': [[99, d(error='E', message='', line=None)]]}, defined={'l': []})",
+    "an infinite piece": "d(running=float('inf'))",
+    "an error of a piece that is a float": (
+        "d(loaded={'d': [[1.0, d(error='E', message='', line=None)]]}, defined={'l': []})"
+    ),
+    "an error of a piece that is a bool": (
+        "d(loaded={'d': [[True, d(error='E', message='', line=None)]]}, defined={'l': []})"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FORGED_LOADS)
+def test_a_forged_reply_while_loading_costs_only_its_piece(start: Start, what: str) -> None:
+    child = start(f"{TOOLS}\nforge({FORGED_LOADS[what]})\n", GOOD)
+    assert set(child.errors) <= {0, 1} and answers(child)
+    assert all(type(index) is int for index in child.errors)
+
+
+def test_a_child_that_says_without_end_that_it_is_loading_is_ended(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "MAX_PARTS", 100)
+    child = start(f"{TOOLS}\nwhile True: forge(d(running=0))\n", GOOD)
+    assert child.errors[0].error == "ProcessEnded" and answers(child)
+
+
+def test_what_a_function_says_behind_its_answer_reaches_no_other_function(start: Start) -> None:
+    child = start(
+        f"{TOOLS}\ndef f(number):\n    forge(d(number=number, value=1))\n    forge(d(number=number + 1, value=1))\n"
+        + GOOD
+    )
+    assert asked(child, "f", call(child.number + 1)).value == 1
+    time.sleep(0.2)
+    assert answers(child)
+
+
+def test_replies_to_one_batch_are_bounded_together(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "MAX_BATCH", 4 << 20)
+    child = start("import numpy as np\ndef f(n):\n    return np.zeros(n)\n" + GOOD)
+    done = child.outcomes("f", [call(1 << 18) for _ in range(10)])  # 2 MiB each
+    assert len(done) < 10 and done[-1].died
+    assert answers(child)
+
+
+def test_a_child_that_reads_nothing_is_too_slow(start: Start) -> None:
+    child = start(
+        "import os, signal, threading\n"
+        "def f(x):\n    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGSTOP)).start()\n    return 1\n" + GOOD
+    )
+    assert asked(child, "f", call(1)) == Outcome(value=1)
+    time.sleep(0.4)
+    assert asked(child, "f", call(np.zeros((64, 2000)))) == HANGS
+    assert answers(child)
