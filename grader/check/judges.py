@@ -71,7 +71,6 @@ class Session:
     def outcomes(self, calls: Iterable[Call]) -> list[Outcome]:
         """Make several calls, which a batch has converted already; a stub or a hung function ends the check."""
         done = self.caller.outcomes(calls if isinstance(calls, Batch) else self.batch(calls))
-        done = self.caller.outcomes(calls)
         for outcome in done:
             self._look_at(outcome)
         return done

@@ -51,7 +51,9 @@ def answer(request: dict[str, Any], calls: list[Any], namespace: dict[str, Any],
 
 def packed_reply(number: int, outcome: Outcome) -> bytes:
     """Write an outcome down, without the fields that say nothing; a value too large for the wire goes as its type."""
-    flags = {name: True for name in ("changed", "timed_out", "changed_results") if getattr(outcome, name)}
+    flags: dict[str, Any] = {
+        name: True for name in ("changed", "timed_out", "changed_results") if getattr(outcome, name)
+    }
     if outcome.error is not None:
         flags |= {"error": outcome.error, "message": outcome.message[:MAX_MESSAGE], "line": outcome.line}
     try:

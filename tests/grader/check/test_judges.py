@@ -237,7 +237,7 @@ COIN = Task(
     returns="a plain int",
     core=(
         Property("law", 2, "The law.", "Mind it.", Law(int, (LAW,))),
-        Property("same_seed", 1, "The seed.", "Use rng.", SameSeed((call(0.5, Seed(0)),))),
+        Property("same_seed", 1, "The seed.", "Use rng.", SameSeed((call(0.5, Seed(0)),) * 4)),
     ),
 )
 
