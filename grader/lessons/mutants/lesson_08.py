@@ -28,28 +28,21 @@ def with_noise(right: Right) -> Right:
     return {identity: [*patches, noisy] for identity, patches in right.items()}
 
 
-FLAT, BY_BLOCK = "read_at.ravel()", "np.repeat(read_at[:, {}], block_length)"
+FLAT = "read_at.ravel()"
+FIRST, LAST = "np.repeat(read_at[:, 0], block_length)", "np.repeat(read_at[:, -1], block_length)"
 EARLIER = "(np.arange(read_at.size) // block_length < np.arange(len(anchors))[:, None])"
+AVERAGED = "layer_ids]).reshape(len(layer_ids), -1).mean(axis=0)"
 ARGMAX = "block_logits[first:].argmax(axis=1)"
 LAST_ARGMAX = "(block_logits.shape[1] - 1 - block_logits[first:, ::-1].argmax(axis=1))"
+MOVED_TWICE = "row[(target_ids + d2t) % vocabulary]"
 SPREAD, SPREAD_ONE = "row[target_ids] = draft_probs", "row[target_ids[token]] = draft_probs[token]"
 
 WRONG = {
     "8.1": {
         "nothing_at_or_after_anchor": [
             ("anchor_included", "() <", "() <=", "The anchor's own features are known when its block is drafted."),
-            (
-                "block_begins_before",
-                FLAT,
-                BY_BLOCK.format(":1"),
-                "A block that begins before the anchor lies before it.",
-            ),
-            (
-                "block_ends_before",
-                FLAT,
-                BY_BLOCK.format("-1:"),
-                "A block that reaches the anchor is hidden as a whole.",
-            ),
+            ("block_begins_before", FLAT, FIRST, "A block that begins before the anchor lies before it."),
+            ("block_ends_before", FLAT, LAST, "A block that reaches the anchor is hidden as a whole."),
         ],
         "blocks_in_any_order": [
             ("earlier_blocks_only", "return ", f"return {EARLIER} & ", "Only blocks given before can lie before."),
@@ -64,12 +57,7 @@ WRONG = {
         "layers_in_given_order": [
             ("layers_sorted", "in layer_ids", "in sorted(layer_ids)", "Layers are joined from low to high."),
             ("layers_once", "in layer_ids", "in dict.fromkeys(layer_ids)", "A layer named twice is wanted once."),
-            (
-                "layers_averaged",
-                "layer_ids])",
-                "layer_ids]).reshape(len(layer_ids), -1).mean(0)",
-                "Layers are averaged.",
-            ),
+            ("layers_averaged", "layer_ids])", AVERAGED, "Several layers are averaged."),
         ],
     },
     "8.3": {
@@ -88,12 +76,7 @@ WRONG = {
     "8.4": {
         "every_row_in_dspark": [
             ("layouts_swapped", '"dflash" else', '"dspark" else', "It is 'dspark' that repeats the anchor."),
-            (
-                "last_row_dropped",
-                "[first:]",
-                "[first : first - 1 or None]",
-                "In 'dspark' the last row predicts nothing.",
-            ),
+            ("last_row_dropped", "[first:]", "[first : first - 1 or None]", "In 'dspark' the last row is idle."),
             ("last_of_ties", ARGMAX, LAST_ARGMAX, "Of equal logits the last one is as good."),
         ],
         "masks_only_in_dflash": [
@@ -103,12 +86,7 @@ WRONG = {
     "8.5": {
         "row_in_target_ids": [
             ("offsets_as_ids", "row[target_ids]", "row[d2t]", "d2t holds the target's ids."),
-            (
-                "offset_twice",
-                "row[target_ids]",
-                "row[(target_ids + d2t) % vocabulary]",
-                "Rows need the offset once more.",
-            ),
+            ("offset_twice", "row[target_ids]", MOVED_TWICE, "The offset is added once more to the target's id."),
             ("drafted_token_only", SPREAD, SPREAD_ONE, "Only the draft token's probability is ever asked for."),
             ("token_not_translated", "int(target_ids[token])", "token", "A draft token keeps its id."),
             ("row_smoothed", "np.zeros(vocabulary)", "np.full(vocabulary, 1e-3)", "No token is quite impossible."),
@@ -117,7 +95,9 @@ WRONG = {
 }
 with_bugs(WRONG)
 
+STACKED = "np.hstack([row < anchors for row in read_at])"
 LOOPS = "[[a + k < own for a in anchor_positions for k in range(block_length)] for own in anchor_positions]"
+BY_NUMBER = "return np.array([x for i in layer_ids for x in hidden_states[i + 1]])"
 POPPED = """
 block = block_logits.tolist()
 if layout == "dflash":
@@ -125,10 +105,12 @@ if layout == "dflash":
 return [row.index(max(row)) for row in block]
 """
 SLICED = 'return [int(x) for x in block_logits.argmax(axis=1)][{"dflash": 1, "dspark": 0}[layout] :]'
+LISTED, RANGE = "[anchor + k for k in range(block_size)]", "(anchor + np.arange(block_size)).tolist()"
 COUNTED = """
 from itertools import count, islice
 return list(islice(count(max(cached_positions, default=-1) + 1), block_size))
 """
+PRODUCT = "row = draft_probs @ np.eye(vocabulary)[target_ids]"
 HISTOGRAM = "row = np.bincount(target_ids, weights=draft_probs, minlength=vocabulary)"
 
 RIGHT = with_noise(
@@ -138,39 +120,24 @@ RIGHT = with_noise(
             (
                 "columns_stacked",
                 f"{FLAT} < anchors",
-                "np.hstack([row < anchors for row in read_at])",
-                "Block by block.",
+                STACKED,
+                "The columns of one block before those of the next, stacked.",
             ),
         ],
         "8.2": [
             ("embedding_cut_off", "", "return hidden_states[1:][layer_ids].ravel()", "Fancy indexing does it all."),
-            (
-                "row_by_row",
-                "",
-                "return np.array([x for i in layer_ids for x in hidden_states[i + 1]])",
-                "Number by number.",
-            ),
+            ("row_by_row", "", BY_NUMBER, "Flat, number by number."),
         ],
         "8.3": [
             ("endless_count", "", COUNTED, "An endless count, cut off."),
-            (
-                "numpy_range",
-                "[anchor + k for k in range(block_size)]",
-                "(anchor + np.arange(block_size)).tolist()",
-                "NumPy.",
-            ),
+            ("numpy_range", LISTED, RANGE, "NumPy."),
         ],
         "8.4": [
             ("argmax_then_slice", "", SLICED, "One argmax for all rows, then a slice."),
             ("row_popped", "", POPPED, "Pure Python, the anchor's row popped off."),
         ],
         "8.5": [
-            (
-                "by_matrix",
-                SPREAD,
-                "row = draft_probs @ np.eye(vocabulary)[target_ids]",
-                "A product with zeros and ones.",
-            ),
+            ("by_matrix", SPREAD, PRODUCT, "A product with a matrix of zeros and ones."),
             ("by_histogram", SPREAD, HISTOGRAM, "A histogram of the ids, weighted."),
         ],
     }

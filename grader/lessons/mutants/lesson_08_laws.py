@@ -5,8 +5,10 @@ from grader.lessons.mutants.lesson_08 import with_bugs, with_noise
 ONE_HOT, BEST = "np.eye(draft_probs.shape[1])[tokens]", "draft_probs.argmax(axis=1)"
 LAST_BEST = "draft_probs.shape[1] - 1 - draft_probs[:, ::-1].argmax(axis=1)"
 PER_ROW = ".sum(axis=1, keepdims=True)"
-IS_BEST = "draft_probs == draft_probs.max(axis=1, keepdims=True)"
+SHARP = f"draft_probs**8 / (draft_probs**8){PER_ROW}"
+SHARED = f"(best := draft_probs == draft_probs.max(axis=1, keepdims=True)) / best{PER_ROW}"
 DRAW_ROW, DRAW = "rng.choice(len(row), p=row)", "rng.choice(len(residual), p=residual / residual.sum())"
+AT_MOST_V = "[: top_k // (top_k <= len(draft_probs))]"
 RATIO, RESIDUAL = "p[token] / q[token]", "np.maximum(p - q, 0.0)"
 
 WRONG = {
@@ -19,20 +21,10 @@ WRONG = {
                 "The best token keeps its probability.",
             ),
             ("ones_everywhere", ONE_HOT, "np.ones(draft_probs.shape)", "With q = 1 everywhere the ratio is p."),
-            (
-                "low_temperature",
-                ONE_HOT,
-                f"draft_probs**8 / (draft_probs**8){PER_ROW}",
-                "Nearly greedy is greedy enough.",
-            ),
+            ("low_temperature", ONE_HOT, SHARP, "A low temperature is nearly greedy."),
         ],
         "ties_go_to_lowest_id": [
-            (
-                "all_of_the_best",
-                ONE_HOT,
-                f"(best := {IS_BEST}) / best{PER_ROW}",
-                "Every token with the maximum is best.",
-            ),
+            ("all_of_the_best", ONE_HOT, SHARED, "Every token that equals the maximum is the best."),
             ("last_of_the_best", BEST, LAST_BEST, "Of equal probabilities the last one is as good."),
         ],
     },
@@ -44,12 +36,7 @@ WRONG = {
             ("drawn_before_top_k", "p=row", "p=draft_probs", "Top-k is for the verifier, not for the draw."),
         ],
         "all_tokens_kept": [
-            (
-                "top_k_at_most_v",
-                "[:top_k]",
-                "[: top_k // (top_k <= len(draft_probs))]",
-                "A top_k above V is a mistake.",
-            ),
+            ("top_k_at_most_v", "[:top_k]", AT_MOST_V, "A top_k above V is a mistake."),
         ],
         "same_seed_same_result": [
             ("generator_of_its_own", "rng.choice", "np.random.default_rng().choice", "Any generator will do."),
@@ -142,18 +129,8 @@ RIGHT = with_noise(
         ],
         "8.9": [
             ("replacement_drawn_first", "", DRAWN_FIRST, "The replacement is drawn first, needed or not."),
-            (
-                "one_draw_from_the_law",
-                "",
-                ONE_DRAW,
-                "The law of the emitted token is written down, and drawn from once.",
-            ),
-            (
-                "uniform_stretched",
-                "",
-                STRETCHED,
-                "One uniform, stretched after the rejection, which makes it independent.",
-            ),
+            ("one_draw_from_the_law", "", ONE_DRAW, "One draw from the law of the emitted token."),
+            ("uniform_stretched", "", STRETCHED, "One uniform, stretched after the rejection."),
         ],
     }
 )

@@ -4,12 +4,17 @@ from grader.lessons.mutants.lesson_08 import with_bugs, with_noise
 
 IS_STOP = "in stop_tokens:"
 IS_LAST_STOP = "in stop_tokens and not set(stop_tokens) & set(round_tokens[len(committed) - len(output) :]):"
+IS_EARLY_STOP = "in stop_tokens and count < max_new_tokens:"
 REASON, CUT_IF_LONG = '"reason": "stop"', '"reason": "length" if len(tokens) >= max_new_tokens else "stop"'
-MEAN = "emitted / len(rounds)"
+ENDS, MEAN = "ends[0] if", "emitted / len(rounds)"
 COUNTS = "[next((k for k, t in enumerate(block, 1) if t in stop_tokens), len(block)) for block in rounds]"
 DROP, MISSING = "max(surplus, 0)", "max(-surplus, 0)"
 FED = "target_input ="
+COUNTED = f"prefix = sum(confidences >= threshold)\n    {FED}"
+FORCED = f"prefix = prefix or len(draft_tokens[:1])\n    {FED}"
+OWN, AFTER_PREFIX = "target_tokens[accepted]]", "target_tokens[prefix]]"
 RATES = "tokens[:tried] * steps_per_second[:tried]"
+ALL_PROFILED = "tried - 1 if tried < len(tokens) else int("
 BEST, FIRST_FALL = f"np.argmax({RATES})", f"np.argmin(np.diff([*({RATES}), 0.0]) > 0)"
 TRIED, PADDED = (
     "tried = min(len(tokens), len(steps_per_second))",
@@ -25,12 +30,7 @@ WRONG = {
             ("flag_from_the_end", "True", "round_tokens[-1] in stop_tokens", "The flag looks at the last token only."),
         ],
         "rounds_without_early_stop": [
-            (
-                "finished_if_cut",
-                "True",
-                "committed != output + round_tokens",
-                "Only a round that was cut has finished.",
-            ),
+            ("finished_if_cut", "True", "committed != output + round_tokens", "Only a cut round has finished."),
         ],
     },
     "8.11": {
@@ -39,12 +39,7 @@ WRONG = {
             ("stop_not_kept", "tokens[:count]", "tokens[: count - 1]", "The stop token does not belong to the text."),
         ],
         "stop_as_last_allowed": [
-            (
-                "cap_wins_at_the_cap",
-                IS_STOP,
-                "in stop_tokens and count < max_new_tokens:",
-                "At the cap, the cap ends it.",
-            ),
+            ("cap_wins_at_the_cap", IS_STOP, IS_EARLY_STOP, "At the cap it is the cap that ends the request."),
         ],
         "cap_before_stop": [
             ("stop_always_wins", "tokens[:max_new_tokens], start", "tokens, start", "A stop token always wins."),
@@ -53,9 +48,9 @@ WRONG = {
     },
     "8.12": {
         "only_emitted_tokens": [
-            ("stop_not_counted", "ends[0] if", "ends[0] - 1 if", "The stop token is not emitted."),
-            ("bonus_after_the_stop", "ends[0] if", "min(ends[0] + 1, len(block)) if", "A bonus token follows always."),
-            ("stopped_rounds_left_out", "ends[0] if", "0 if", "The tokens of a round that stops are not counted."),
+            ("stop_not_counted", ENDS, "ends[0] - 1 if", "The stop token is not emitted."),
+            ("bonus_after_the_stop", ENDS, "min(ends[0] + 1, len(block)) if", "A target token follows in every round."),
+            ("stopped_rounds_left_out", ENDS, "0 if", "The tokens of a round that stops are not counted."),
             ("median_taken", MEAN, f"float(np.median({COUNTS}))", "The median says more than the mean."),
         ],
         "rounds_without_stop": [
@@ -78,15 +73,10 @@ WRONG = {
     },
     "8.14": {
         "target_gets_the_prefix": [
-            ("confident_tokens_counted", FED, f"prefix = sum(confidences >= threshold)\n    {FED}", "All are counted."),
-            (
-                "one_draft_at_least",
-                FED,
-                f"prefix = prefix or len(draft_tokens[:1])\n    {FED}",
-                "One is always verified.",
-            ),
+            ("confident_tokens_counted", FED, COUNTED, "The gate counts the confident tokens, wherever they stand."),
+            ("one_draft_at_least", FED, FORCED, "At least one draft is always verified."),
             ("anchor_not_fed", "[anchor_token, *", "[*", "The anchor is committed, the target need not see it again."),
-            ("token_after_the_prefix", "target_tokens[accepted]]", "target_tokens[prefix]]", "It follows the prefix."),
+            ("token_after_the_prefix", OWN, AFTER_PREFIX, "The target's own token is the one after the prefix."),
             ("gate_accepts", "accepted = 0", "accepted = prefix", "What passes the gate is accepted."),
         ],
         "open_gate": [
@@ -95,7 +85,7 @@ WRONG = {
     },
     "8.15": {
         "only_profiled_lengths": [
-            ("longest_profiled", "int(", "tried - 1 if tried < len(tokens) else int(", "All that was profiled pays."),
+            ("longest_profiled", "int(", ALL_PROFILED, "Everything that was profiled is worth verifying."),
             ("last_entry_repeated", TRIED, PADDED, "A step without an entry is as fast as the last one that has one."),
             ("fastest_step", "tokens[:tried] * steps", "steps", "The fastest step is the best one."),
             ("confidences_added", "np.cumprod(confidences)", "confidences", "A token counts with its own confidence."),
