@@ -12,7 +12,7 @@ from grader.lessons.checks.lesson_08 import LESSON, STILL_WORKS
 from grader.lessons.tasks import Task, example, law, same_seed, values
 from grader.run.child.calling import Seed, call
 
-DRAWS = 200  # in one case or another every known wrong rule leaves an outcome out, or doubles its chance
+DRAWS = 400  # in one case or another every known wrong rule leaves an outcome out, or doubles its chance
 
 
 def proposed(tokens: list[int], *rows: list[float]) -> dict[str, Any]:
