@@ -1,33 +1,43 @@
 """Variants that test the checks: wrong solutions that must be caught, right ones that must get full marks.
 
-A variant is a patch of the reference: ``(name, old, new, about)`` replaces `old` by `new` wherever it stands in the
-source; an empty `old` stands for the whole solution. Wrong ones are listed under the property that must catch them and
-say what their author believed; right ones say what is unusual about their style. Faults of manners (a wrong type, a
-memory, a changed argument) are the same for every task and are generated, in manners.py.
+A variant is a patch of the reference's source, in a file per lesson that reads like a diff::
+
+    == 2.1 argmax_of_each_row
+    argmax_along_the_block: The argmax along axis 0 gives one token per position.
+    - axis=1
+    + axis=0
+
+A section names a task and the property that must catch what follows, or ``right``. A patch begins with its name and
+what its author believed, or what is unusual about its style. It replaces the text after ``-``, whole lines where they
+match, by the text after ``+``; without ``-`` it replaces the whole solution. Generated variants follow: the bug that the
+clinic hands out, a noisy reference, and faults of manners, which are the same for every task (manners.py).
 """
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import math
-import pkgutil
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from grader.lessons.build import REGION
+from dspark_mini import clinic_bugs
+from grader.lessons.build import REGION, buggy_lines
 from grader.lessons.checks import TASKS
 from grader.lessons.mutants.manners import bad_manners
-from grader.lessons.tasks import Task
 
 Function = Callable[..., Any]
-Patch = tuple[str, str, str, str]
 NAMES = {"math": math, "np": np}  # what a patch may use besides the names of the reference's module
+NOISE = """import sys, warnings
+    print("a note", file=sys.stderr)
+    print(np.pi)
+    warnings.warn("a warning")"""
 
 
 @dataclass(frozen=True)
@@ -57,34 +67,77 @@ class Variant:
         return function
 
 
-def patched(task: Task, patch: Patch) -> str:
-    """Apply a patch to the source of a task's reference."""
-    name, old, new, _ = patch
-    source = inspect.getsource(task.reference)
-    body = textwrap.indent(textwrap.dedent(new).strip("\n") + "\n", "    ")
-    changed = REGION.sub(lambda _: body, source) if not old else source.replace(old, new)
+class Patch(NamedTuple):
+    """One patch as it stands in a file; caught_by is the property, or "right"."""
+
+    task: str
+    caught_by: str
+    name: str
+    about: str
+    old: str
+    new: str
+
+
+def patches(text: str) -> Iterator[Patch]:
+    """Read the patches of one lesson."""
+    for section in re.split(r"^== ", text, flags=re.M)[1:]:
+        heading, _, body = section.partition("\n")
+        task, caught_by = heading.split()
+        for found in re.finditer(r"^(\w+): (.+)\n((?:-.*\n)*)((?:\+.*\n?)*)", body, flags=re.M):
+            old, new = ("\n".join(line[2:] for line in found[group].splitlines()) for group in (3, 4))
+            yield Patch(task, caught_by, found[1], found[2], old, new)
+
+
+def patched(patch: Patch) -> str:
+    """Apply a patch to the source of its task's reference."""
+    source = inspect.getsource(TASKS[patch.task].reference)
+    body = textwrap.indent(patch.new + "\n", "    ")
+    if not patch.old:
+        changed = REGION.sub(lambda _: body, source)
+    else:
+        lines = re.compile(rf"^{re.escape(patch.old)}$", re.M)
+        changed = (
+            lines.sub(lambda _: patch.new, source) if lines.search(source) else source.replace(patch.old, patch.new)
+        )
     if changed == source:
-        raise ValueError(f"Patch {name} of task {task.id} changes nothing: its old text is not in the reference.")
+        raise ValueError(f"Patch {patch.name} of task {patch.task} changes nothing: the reference has no such text.")
     return changed
 
 
 def all_variants() -> Iterator[Variant]:
     """Yield the wrong and the right variants of every task."""
+    for path in sorted(Path(__file__).parent.glob("lesson_*.diff")):
+        for patch in patches(path.read_text(encoding="utf-8")):
+            caught_by = "" if patch.caught_by == "right" else patch.caught_by
+            yield Variant(patch.task, patch.name, patch.about, caught_by, patched(patch))
+    yield from _old()
+    for task in TASKS.values():
+        if bug := getattr(clinic_bugs, task.function, None):
+            patch = Patch(
+                task.id, task.core[0].name, "the_bug", inspect.getdoc(bug) or "", "", buggy_lines(task).rstrip()
+            )
+            yield Variant(task.id, patch.name, patch.about, patch.caught_by, patched(patch))
+        noisy = Patch(task.id, "right", "noisy", "Prints and warns.", "### BEGIN SOLUTION", NOISE)
+        yield Variant(task.id, noisy.name, noisy.about, "", patched(noisy))
+        for name, caught_by, about, function in bad_manners(task):
+            yield Variant(task.id, name, about, caught_by, generated=function)
+
+
+def _old() -> Iterator[Variant]:
+    import importlib, pkgutil
+
     for module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
         if not module.startswith("lesson_"):
             continue
         found = importlib.import_module(f"{__name__}.{module}")
         for identity, by_property in found.WRONG.items():
-            for caught_by, patches in by_property.items():
-                for patch in patches:
-                    yield _variant(identity, patch, caught_by)
-        for identity, patches in found.RIGHT.items():
-            for patch in patches:
-                yield _variant(identity, patch)
-    for task in TASKS.values():
-        for name, caught_by, about, function in bad_manners(task):
-            yield Variant(task.id, name, about, caught_by, generated=function)
-
-
-def _variant(identity: str, patch: Patch, caught_by: str = "") -> Variant:
-    return Variant(identity, patch[0], patch[3], caught_by, patched(TASKS[identity], patch))
+            for caught_by, listed in by_property.items():
+                for name, old, new, about in listed:
+                    new = textwrap.dedent(new).strip("\n") if not old else new
+                    yield Variant(
+                        identity, name, about, caught_by, patched(Patch(identity, caught_by, name, about, old, new))
+                    )
+        for identity, listed in found.RIGHT.items():
+            for name, old, new, about in listed:
+                new = textwrap.dedent(new).strip("\n") if not old else new
+                yield Variant(identity, name, about, "", patched(Patch(identity, "right", name, about, old, new)))
