@@ -18,7 +18,7 @@
 # | | |
 # |---|---|
 # | **You build** | the expected length of a round, the speed-up, and the decision to accept, tune or reject a draft |
-# | **Difficulty** | ●○○○ — three tasks of two to ten lines |
+# | **Difficulty** | ●○○○ — three tasks of two to nine lines |
 # | **Time** | about 25 minutes |
 # | **You need** | Python and a little NumPy; this is the first lesson |
 #
@@ -27,19 +27,15 @@
 # and type `dspark-mini hint 0.1`.
 
 # %% role="setup"
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike
 
-from dspark_mini.inputs import number, numbers, unit_numbers, whole_number
 from grader import check
 
 # %% [markdown]
 # ## Why guess at all?
 #
 # Plain decoding runs the whole model for one token, then once more for the next, and every time all weights are read
-# anew. If several tokens went through the model **together**, the weights would be read once for all of them. Your own
+# again. If several tokens went through the model **together**, the weights would be read once for all of them. Your own
 # machine can show what that saves: one weight matrix, times 1 to 64 rows.
 
 # %% role="show"
@@ -53,18 +49,18 @@ for rows in (1, 4, 16, 64):
         start = time.perf_counter()
         weights @ batch
         samples.append(1000 * (time.perf_counter() - start))
-    print(f"{rows:3d} rows: {min(samples):6.2f} ms, that is {min(samples) / rows:5.2f} ms a row")
+    print(f"{rows:3d} rows: {min(samples):6.2f} ms, that is {min(samples) / rows:5.2f} ms per row")
 
 # %% [markdown]
-# A row in company costs a fraction of a row alone. But the next token is not known before the one before it is there. So let
+# A row in a batch costs a fraction of a row alone. But a token is not known before the one in front of it. So let
 # somebody **guess**: a small drafter proposes γ tokens, and the large model, the **target**, checks all of them in one
 # forward. It keeps the tokens up to the first wrong guess, and adds one of its own. That is a *round*:
 #
 # $$\text{time per token} = \frac{T_\text{draft} + T_\text{verify}}{\tau}, \qquad \tau = \text{tokens that a round yields}.$$
 #
-# There are **three levers**, and each later lesson pulls one of them: draft faster (a parallel drafter needs one forward for the
-# whole block), draft better (so that τ grows), and verify smarter (so that no time goes into tokens that die). Four ways to four
-# tokens, with made-up times (a narrow blue box is one forward of the drafter):
+# There are **three levers**, and each later lesson pulls one of them: draft faster (a parallel drafter needs one forward for
+# the whole block), draft better (so that τ grows), and verify smarter (so that no time is spent on tokens that die). Here are
+# four ways to produce four tokens, with made-up times (a narrow blue box is one forward of the drafter):
 
 # %% role="show"
 from dspark_mini import viz
@@ -78,9 +74,9 @@ decoders = {
 viz.time_line(decoders, tokens=dict.fromkeys(decoders, 4))
 
 # %% [markdown]
-# The last row is the part that is easily forgotten. Behind a rejected token the caches hold rows of a text that never
-# happened. Mending them may cost nothing (a pointer moves back) or a whole forward (a state must be recomputed). It is
-# **correction**, and it belongs to the bill.
+# The last row shows a part that is easily forgotten. After a rejected token the caches hold rows of a text that never
+# happened. Mending them may cost nothing (a pointer moves back) or a whole forward (a state must be recomputed). This is the
+# **correction**, and it is part of the cost.
 
 # %% [markdown]
 # ## Task 0.1 · How many tokens does a round yield?
@@ -91,37 +87,28 @@ viz.time_line(decoders, tokens=dict.fromkeys(decoders, 4))
 #
 # $$\tau(\ell) = 1 + c_1 + c_1 c_2 + \dots + c_1 c_2 \cdots c_\ell .$$
 #
-# ℓ is the **verify length**, how many of the drafted tokens the target looks at. By hand: confidences [.5, .5] give
+# ℓ is the **verify length**, how many of the draft tokens the target verifies. By hand: confidences [.5, .5] give
 # 1 + .5 + .25 = 1.75, and with ℓ = 1 it is 1.5. Without any token to verify it is 1.
+#
+# The lines from `@takes` to `def` are given, here and in every task. They say what the function takes, turn lists into NumPy
+# arrays, and refuse bad input, such as a confidence of 1.2, with a sentence that says where it is. Your lines hold the idea
+# and nothing else.
 
 # %% task="0.1"
-def expected_accepted_length(confidences: ArrayLike, verify_length: int | None = None) -> float:
+from dspark_mini.contracts import chances, integer, takes
+
+@takes(confidences=chances("γ", empty=True), verify_length=integer(high="γ"))
+def expected_accepted_length(confidences, verify_length=None):
     """Compute how many tokens a round is expected to yield, the target's own token included.
 
-    Draft token j survives only if all before it do, so its chance is the product c_1 · … · c_j.
-    The expected length is 1 + the sum of these products over the tokens that are verified.
-
     Args:
-        confidences: (γ,) chances in [0, 1] that token k is accepted, given that those before were.
-        verify_length: ℓ, how many draft tokens the target verifies, 0 to γ; None for all of them.
-
-    Returns:
-        τ(ℓ) in tokens a round, a plain float; 1.0 where nothing is verified.
-
-    Raises:
-        ValueError: a confidence outside [0, 1] or NaN, or a verify_length outside 0..γ.
-
-    Example:
-        confidences [.5, .5]  →  1 + .5 + .25 = 1.75; with verify_length 1  →  1.5
-
-    Source: DSpark (arXiv 2607.05147): prefix survival and accepted length.
+        confidences: (γ,) chance that token k is accepted, given that those before it were.
+        verify_length: ℓ, how many draft tokens the target verifies; None for all of them.
+    Returns: τ(ℓ) in tokens per round.
+    Example: confidences [.5, .5]  →  1 + .5 + .25 = 1.75; with verify_length 1  →  1.5
     """
-    values = unit_numbers("confidences", confidences, may_be_empty=True)  # (γ,)
-    if verify_length is None:
-        verify_length = values.size
-    verify_length = whole_number("verify_length", verify_length, low=0, high=values.size)
     ### BEGIN SOLUTION
-    survival = np.cumprod(values[:verify_length])  # (ℓ,)
+    survival = np.cumprod(confidences[:verify_length])  # (ℓ,)
     return float(1.0 + survival.sum())
     ### END SOLUTION
 
@@ -129,7 +116,7 @@ def expected_accepted_length(confidences: ArrayLike, verify_length: int | None =
 check("0.1", expected_accepted_length)
 
 # %% [markdown]
-# **Your function, drawn.** However long the block, a drafter of .6 never gets beyond 2.5 tokens a round.
+# **Your function, drawn.** However long the block, a drafter of .6 never gets beyond 2.5 tokens per round.
 
 # %% role="picture"
 lengths = range(17)
@@ -144,49 +131,33 @@ viz.lines({"τ, expected tokens a round": curves}, x=lengths, x_name="verify len
 #
 # $$\text{speed-up} = \frac{\tau \cdot T_\text{target}}{T_\text{draft} + T_\text{verify} + T_\text{correction}} .$$
 #
-# By hand: τ = 3, a target step of 1, drafting .5, verifying 1.25, correcting .25: 3 · 1 / 2 = 1.5 times as fast. Below 1 it is a
-# loss, and it must be reported as one.
+# By hand: τ = 3, a target step of 1, drafting .5, verifying 1.25, correcting .25: 3 · 1 / 2 = 1.5 times as fast. Below 1 it
+# is a loss, and must be reported as one.
 
 # %% task="0.2"
-def speedup(
-    accepted_length: float,
-    draft_time: float,
-    verify_time: float,
-    target_time: float,
-    correction_time: float = 0.0,
-) -> float:
+from dspark_mini.contracts import number, takes
+from dspark_mini.rules import round_takes_time
+
+@takes(
+    round_takes_time,
+    accepted_length=number(low=1.0),
+    draft_time=number(low=0.0),
+    verify_time=number(low=0.0),
+    target_time=number(above=0.0),
+    correction_time=number(low=0.0),
+)
+def speedup(accepted_length, draft_time, verify_time, target_time, correction_time=0.0):
     """Compute how much faster speculative decoding is than decoding token by token.
 
-    A round takes draft_time + verify_time + correction_time and yields accepted_length tokens;
-    plain decoding would take target_time for each of them.
-
     Args:
-        accepted_length: τ, tokens a round, the target's own token included, at least 1.
+        accepted_length: τ, tokens per round, the target's own token included.
         draft_time: time to draft the block; any unit, the same for all times.
         verify_time: time of the target's forward over the drafts.
-        target_time: time of a plain decoding step, above 0.
-        correction_time: time to mend the caches behind a rejection (rollback, replay).
-
-    Returns:
-        The ratio of the two speeds, a plain float: 2.0 is twice as fast, below 1.0 is slower.
-
-    Raises:
-        ValueError: accepted_length below 1, a time that is negative, NaN or infinite, a
-            target_time of 0, or a round that takes no time at all.
-
-    Example:
-        accepted_length 3, draft_time 0.5, verify_time 1.25, target_time 1, correction_time 0.25
-        →  3 · 1 / (0.5 + 1.25 + 0.25) = 1.5
-
-    Source: Leviathan et al. (arXiv 2211.17192), Section 3.3: walltime improvement.
+        target_time: time of a plain decoding step, which yields one token.
+        correction_time: time to mend the caches after a rejection (rollback, replay).
+    Returns: The ratio of the two speeds: 2.0 is twice as fast, below 1.0 is slower.
+    Example: accepted_length 3, draft_time .5, verify_time 1.25, target_time 1, correction_time .25  →  1.5
     """
-    accepted_length = number("accepted_length", accepted_length, low=1.0)
-    draft_time = number("draft_time", draft_time, low=0.0)
-    verify_time = number("verify_time", verify_time, low=0.0)
-    target_time = number("target_time", target_time, low=0.0, above=True)
-    correction_time = number("correction_time", correction_time, low=0.0)
-    if not any((draft_time, verify_time, correction_time)):
-        raise ValueError("draft_time, verify_time and correction_time are all 0.")
     ### BEGIN SOLUTION
     round_time = draft_time + verify_time + correction_time
     return accepted_length * target_time / round_time
@@ -196,9 +167,9 @@ def speedup(
 check("0.2", speedup)
 
 # %% [markdown]
-# **Your function, as a map.** Every draft token is accepted with the same chance, from .3 to .95, in blocks of seven; one forward of
-# the drafter costs from 2 % to 60 % of one of the target, and verifying costs 1.15. On the left the drafter runs seven times, on
-# the right once. The thick line is **break-even**: orange cells are slower than no draft.
+# **Your function, as a map.** Every draft token is accepted with the same chance, from .3 to .95, in blocks of seven; a
+# forward of the drafter costs from 2 % to 60 % of a target step, and verifying costs 1.15 steps. On the left the drafter runs
+# seven times, on the right once. The thick line is **break-even**: orange cells are slower than no draft.
 
 # %% role="picture"
 acceptance, draft_cost = [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95], [0.02, 0.05, 0.1, 0.2, 0.4, 0.6]
@@ -219,85 +190,58 @@ viz.speedup_map({"autoregressive: 7 forwards": speedups(7), "parallel: 1 forward
 #
 # ## Task 0.3 · Accept, tune or reject
 #
-# An engine has to decide every now and then whether drafting pays *here*: for this text, at this load. It decides by measured
-# times, and shows its evidence with the decision: the **gain** of every verify length ℓ = 0 … γ, which is the speed-up minus 1.
+# Now and then an engine has to decide whether drafting pays *here*: for this text, at this load. It decides by measured
+# times, and shows its evidence with the decision: the **gain** of every verify length ℓ = 0 … γ, the speed-up minus 1.
 #
 # * **accept**: the current ℓ (at least 1) gains at least `min_gain`. Keep it, even if another would gain more.
 # * **tune**: it does not, but the ℓ ≥ 1 of the highest gain does. Go there; of equal gains take the smallest ℓ.
-# * **reject**: no ℓ ≥ 1 gains enough. Decode plainly: ℓ = 0 with a gain of 0.0, since nothing is drafted any more.
+# * **reject**: no ℓ ≥ 1 gains enough. Decode token by token: ℓ = 0 with a gain of 0.0, since nothing is drafted any more.
 #
-# `verify_times[ℓ]` is the time of the target's forward with ℓ draft tokens. Every round pays for draft and correction, also the one that
-# drafts and then verifies nothing, ℓ = 0.
+# `verify_times[ℓ]` is the time of the target's forward with ℓ draft tokens. Every round pays for draft and correction, also
+# the one that drafts and then verifies nothing, ℓ = 0.
 #
 # By hand: confidences [.5, .5], so τ = 1, 1.5, 1.75; draft .25, verify times [.75, .75, 1], target 1. The rounds take 1, 1 and
 # 1.25, and the gains are 0, .5 and .4. With ℓ = 2 and `min_gain` 0: accept, .4. With `min_gain` .45: tune to ℓ = 1, .5.
 # With a correction of 1 the rounds take 2, 2, 2.25, and the gains are −.5, −.25 and −.22: reject.
 
 # %% task="0.3"
-def net_benefit(
-    confidences: ArrayLike,
-    verify_length: int,
-    draft_time: float,
-    verify_times: ArrayLike,
-    target_time: float,
-    correction_time: float = 0.0,
-    min_gain: float = 0.0,
-) -> dict[str, Any]:
+from dspark_mini.contracts import chances, integer, number, numbers, takes
+from dspark_mini.rules import every_length_takes_time
+
+@takes(
+    every_length_takes_time,
+    confidences=chances("γ"),
+    verify_length=integer(high="γ"),
+    draft_time=number(low=0.0),
+    verify_times=numbers("γ+1", low=0.0),
+    target_time=number(above=0.0),
+    correction_time=number(low=0.0),
+    min_gain=number(),
+)
+def net_benefit(confidences, verify_length, draft_time, verify_times, target_time, correction_time=0.0, min_gain=0.0):
     """Decide whether drafting pays: keep the verify length, tune it, or decode token by token.
 
-    The gain of a verify length ℓ is its speed-up minus 1, where the round takes draft_time +
-    verify_times[ℓ] + correction_time and yields 1 + the sum of the first ℓ prefix survivals.
-    'accept' keeps the current ℓ ≥ 1 if its gain is at least min_gain. Otherwise 'tune' goes to the
-    ℓ ≥ 1 of the highest gain, the smallest of equal ones, if that is at least min_gain. Otherwise
-    'reject' returns ℓ = 0 with a gain of 0.0: plain decoding, without a draft.
-
     Args:
-        confidences: (γ,) chances in [0, 1] that token k is accepted, given that those before were.
+        confidences: (γ,) chance that token k is accepted, given that those before it were.
         verify_length: the current ℓ, from 0 to γ.
         draft_time: time to draft the block; any unit, the same for all times.
         verify_times: (γ+1,) time of the target's forward by number ℓ of drafts, from ℓ = 0 on.
-        target_time: time of a plain decoding step, above 0.
+        target_time: time of a plain decoding step.
         correction_time: time to mend the caches in a round (rollback, replay).
         min_gain: the least gain worth having, 0.1 for ten percent.
-
-    Returns:
-        A dict: decision, 'accept', 'tune' or 'reject'; verify_length, the ℓ decided on, an int;
-        gain, its gain, a float; gains, those of ℓ = 0..γ, a list of floats. The first of them pays
-        for the draft as well.
-
-    Raises:
-        ValueError: no confidences, one of them outside [0, 1] or NaN, a verify_length outside
-            0..γ, another number of verify_times than γ + 1, a time that is negative, NaN or
-            infinite, a target_time of 0, a round that takes no time, or a min_gain that is NaN
-            or infinite.
-
-    Example:
-        confidences [.5, .5], verify_length 2, draft_time .25, verify_times [.75, .75, 1],
-        target_time 1, min_gain .45: the gains are 1/1 − 1, 1.5/1 − 1 and 1.75/1.25 − 1
-        →  decision 'tune', verify_length 1, gain .5, gains [0, .5, .4]
-
-    Source: DSpark (arXiv 2607.05147): latency per token, L = (T_draft + T_verify) / τ.
+    Returns: A dict: decision ('accept', 'tune' or 'reject'), verify_length (the ℓ decided on), gain (its
+        gain) and gains (those of ℓ = 0..γ; that of ℓ = 0 pays for the draft as well).
+    Example: [.5, .5], 2, .25, [.75, .75, 1], 1, min_gain .45  →  'tune', 1, .5, [0, .5, .4]
     """
-    values = unit_numbers("confidences", confidences)  # (γ,)
-    verify_length = whole_number("verify_length", verify_length, low=0, high=values.size)
-    draft_time = number("draft_time", draft_time, low=0.0)
-    correction_time = number("correction_time", correction_time, low=0.0)
-    costs_nothing = draft_time + correction_time == 0.0
-    times = numbers("verify_times", verify_times, low=0.0, above=costs_nothing)  # (γ+1,)
-    if times.size != values.size + 1:
-        raise ValueError(f"verify_times has {times.size} entries, but needs {values.size + 1}.")
-    target_time = number("target_time", target_time, low=0.0, above=True)
-    min_gain = number("min_gain", min_gain)
     ### BEGIN SOLUTION
-    tau = 1.0 + np.append(0.0, np.cumsum(np.cumprod(values)))  # (γ+1,)
-    gains = tau * target_time / (draft_time + times + correction_time) - 1.0
+    tau = np.cumprod([1.0, *confidences]).cumsum()  # (γ+1,)
+    gains = tau * target_time / (draft_time + verify_times + correction_time) - 1.0  # (γ+1,)
     best = 1 + int(gains[1:].argmax())
-    decision, length = "reject", 0
+    decision, length, gain = "reject", 0, 0.0
     if verify_length >= 1 and gains[verify_length] >= min_gain:
-        decision, length = "accept", verify_length
+        decision, length, gain = "accept", verify_length, float(gains[verify_length])
     elif gains[best] >= min_gain:
-        decision, length = "tune", best
-    gain = float(gains[length]) if length else 0.0
+        decision, length, gain = "tune", best, float(gains[best])
     return {"decision": decision, "verify_length": length, "gain": gain, "gains": gains.tolist()}
     ### END SOLUTION
 
@@ -319,25 +263,25 @@ found = {
 viz.gain_bars(found, current=7, min_gain=0.1)
 
 # %% [markdown]
-# **Who forgets the correction gets the sign wrong.** A simulated clock runs 20,000 rounds of the third engine. Compare
-# what it shows with two predictions, one from a bill without the correction and one with it.
+# **Without the correction the sign is wrong.** A simulated clock runs 20,000 rounds of the third engine. Compare what it
+# shows with two predictions, one that leaves the correction out and one that counts it.
 
 # %% role="picture"
 confidences = [0.7, 0.65, 0.6, 0.55, 0.5, 0.45, 0.4]
 rng = np.random.default_rng(0)
 accepted = np.cumprod(rng.random((20_000, 7)) < confidences, axis=1).sum(axis=1)
 clock = 20_000 * (0.3 + 1.14 + 1.6)                  # draft, verify seven tokens, correct
-print(f"the clock says          {(accepted + 1).sum() * 1.0 / clock - 1:+4.0%}")
-for bill, correction in (("without correction", 0.0), ("with correction", 1.6)):
+print(f"the clock says               {(accepted + 1).sum() * 1.0 / clock - 1:+4.0%}")
+for name, correction in (("without correction", 0.0), ("with correction", 1.6)):
     times = 1.0 + 0.02 * np.arange(8)
     decided = net_benefit(confidences, 7, 0.3, times, 1.0, correction)
-    print(f"bill {bill:18} {decided['gains'][7]:+4.0%}: {decided['decision']}")
+    print(f"predicted {name:18} {decided['gains'][7]:+4.0%}: {decided['decision']}")
 
 # %% [markdown]
 # ## Looking back
 #
-# * **What you saw.** τ is a sum of products, so it soon stops growing. The speed-up is τ against a bill, and every item on
-#   the bill can turn a gain into a loss. Which of the three words is right depends on the load.
+# * **What you saw.** τ is a sum of products, so it soon stops growing. The speed-up weighs τ against a sum of costs, and each
+#   of them can turn a gain into a loss. Which of the three decisions is right depends on the load.
 # * **What the paper reports.** With blocks of seven on Qwen3-4B a round of EAGLE-3, DFlash and DSpark yields 5.14, 5.40 and 6.11 tokens on
 #   GSM8K, and 2.39, 3.07 and 3.64 on MT-Bench (DSpark, main results at temperature 1). DSpark's sequential head adds 0.2–1.3 % to the
 #   time of a round.
@@ -354,5 +298,6 @@ for bill, correction in (("without correction", 0.0), ("with correction", 1.6)):
 #
 # * Leviathan et al.: *Fast Inference from Transformers via Speculative Decoding*, [arXiv 2211.17192](https://arxiv.org/abs/2211.17192), with the
 #   expected length and the speed-up for a constant acceptance
-# * DFlash: [arXiv 2602.06036](https://arxiv.org/abs/2602.06036), the parallel drafter
+# * DFlash: *Block Diffusion for Flash Speculative Decoding*, [arXiv 2602.06036](https://arxiv.org/abs/2602.06036), the parallel
+#   drafter
 # * DSpark: *Confidence-Scheduled Speculative Decoding with Semi-Autoregressive Generation*, [arXiv 2607.05147](https://arxiv.org/abs/2607.05147)

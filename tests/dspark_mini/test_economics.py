@@ -1,4 +1,4 @@
-"""The economics of a round: expectations by enumeration, a simulated clock, and the three words of the decision."""
+"""The economics of a round: expectations by enumeration, a simulated clock, and what a decision implies."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 
 from dspark_mini.economics import expected_accepted_length, net_benefit, speedup
 
-NAN, INF = float("nan"), float("inf")
 MANY = settings(max_examples=60, deadline=None)
 
 blocks = st.lists(st.floats(0.0, 1.0), max_size=7)
 times = st.floats(0.01, 50.0)
-seeds = st.integers(0, 2**32 - 1)
 
 
 @st.composite
@@ -40,7 +38,7 @@ def rounds(draw: st.DrawFn) -> dict[str, Any]:
 # --- The expected length ----------------------------------------------------------------------------------
 
 
-def test_the_values_of_the_text_are_right() -> None:
+def test_the_check_values() -> None:
     assert expected_accepted_length([0.8] * 7) == pytest.approx(4.1611392, abs=1e-12)
     assert expected_accepted_length([0.5, 0.5]) == 1.75 and expected_accepted_length([0.5, 0.5], 1) == 1.5
     assert expected_accepted_length([]) == 1.0 == expected_accepted_length([1.0, 1.0], 0)
@@ -102,34 +100,6 @@ def test_a_simulated_clock_shows_the_predicted_speedup() -> None:
 
 
 @MANY
-@given(rounds())
-def test_the_evidence_is_the_speedup_of_every_length(case: dict[str, Any]) -> None:
-    gains = net_benefit(**case)["gains"]
-    for length, gain in enumerate(gains):
-        tau = expected_accepted_length(case["confidences"], length)
-        ratio = speedup(
-            tau, case["draft_time"], case["verify_times"][length], case["target_time"], case["correction_time"]
-        )
-        assert gain == pytest.approx(ratio - 1.0, abs=1e-12)
-    assert len(gains) == len(case["confidences"]) + 1
-
-
-@MANY
-@given(rounds())
-def test_the_word_follows_from_the_evidence(case: dict[str, Any]) -> None:
-    found = net_benefit(**case)
-    gains, current, least = found["gains"], case["verify_length"], case["min_gain"]
-    if current >= 1 and gains[current] >= least:
-        expected = ("accept", current, gains[current])
-    elif max(gains[1:]) >= least:
-        best = 1 + gains[1:].index(max(gains[1:]))
-        expected = ("tune", best, gains[best])
-    else:
-        expected = ("reject", 0, 0.0)
-    assert (found["decision"], found["verify_length"], found["gain"]) == expected
-
-
-@MANY
 @given(rounds(), st.floats(0.01, 3.0))
 def test_more_correction_never_turns_a_rejection_into_anything_else(case: dict[str, Any], more: float) -> None:
     costlier = net_benefit(**case | {"correction_time": case["correction_time"] + more})
@@ -157,86 +127,13 @@ def test_leaving_correction_out_predicts_a_gain_where_there_is_a_loss() -> None:
     assert net_benefit(**arguments, correction_time=0.9)["decision"] == "reject"
 
 
-def test_results_are_plain_and_lists_and_arrays_the_same() -> None:
-    lists = net_benefit([0.5, 0.5], 2, 0.25, [0.75, 0.75, 1.0], 1.0, 0.0, 0.45)
-    arrays = net_benefit(np.array([0.5, 0.5]), np.int64(2), np.float32(0.25), np.array([0.75, 0.75, 1.0]), 1, 0, 0.45)
-    assert (
-        lists == arrays == {"decision": "tune", "verify_length": 1, "gain": 0.5, "gains": pytest.approx([0, 0.5, 0.4])}
-    )
-    for found in (lists, arrays):
-        assert [type(found[key]) for key in ("decision", "verify_length", "gain", "gains")] == [str, int, float, list]
-        assert all(type(gain) is float for gain in found["gains"])
-    assert type(expected_accepted_length(np.array([0.5]))) is float and type(speedup(2, 1, 1, 1)) is float
+# --- Rounds that take no time --------------------------------------------------------------------------------
 
 
-# --- Bad input --------------------------------------------------------------------------------------------
-
-GOOD: dict[str, Any] = {
-    "confidences": [0.5, 0.5], "verify_length": 1, "draft_time": 0.25, "verify_times": [1.0, 1.0, 1.0],
-    "target_time": 1.0, "correction_time": 0.0, "min_gain": 0.0,
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("confidences", "length", "message"),
-    [
-        ([0.5, 1.5], None, r"confidences\[1\]"),
-        ([0.5, 0.5, NAN], None, r"confidences\[2\]"),
-        ([-0.5], None, r"confidences\[0\]"),
-        ([[0.5]], None, "confidences must be a flat"),
-        ([0.5, "x"], None, "confidences position 1"),
-        ([0.5], 2, "verify_length must be a whole number from 0 to 1"),
-        ([0.5], -1, "verify_length"),
-        ([0.5], 0.5, "verify_length"),
-    ],
-)
-def test_bad_confidences_and_lengths_are_named(confidences: Any, length: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        expected_accepted_length(confidences, length)
-
-
-@pytest.mark.parametrize("position", range(5))
-@pytest.mark.parametrize("bad", [NAN, INF, -1.0, "x", None, [1.0]])
-def test_every_bad_number_of_a_speedup_is_named(position: int, bad: Any) -> None:
-    names = ["accepted_length", "draft_time", "verify_time", "target_time", "correction_time"]
-    arguments: list[Any] = [2.0, 1.0, 1.0, 1.0, 1.0]
-    arguments[position] = bad
-    with pytest.raises(ValueError, match=names[position]):
-        speedup(*arguments)
-
-
-def test_a_round_yields_a_token_and_takes_time() -> None:
-    with pytest.raises(ValueError, match="accepted_length"):
-        speedup(0.99, 1.0, 1.0, 1.0)
-    with pytest.raises(ValueError, match="target_time"):
-        speedup(1.0, 1.0, 1.0, 0.0)
-    with pytest.raises(ValueError, match="draft_time, verify_time and correction_time"):
+def test_a_round_takes_time_and_parts_of_it_may_be_free() -> None:
+    with pytest.raises(ValueError, match="draft_time, verify_time and correction_time are all 0"):
         speedup(1.0, 0.0, 0.0, 1.0)
+    with pytest.raises(ValueError, match=r"verify_times\[1\] must be above 0"):
+        net_benefit([0.5], 1, 0.0, [1.0, 0.0], 1.0)
     assert speedup(1.0, 0.0, 0.0, 1.0, 1.0) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"confidences": [], "verify_times": [1.0], "verify_length": 0}, "confidences is empty"),
-        ({"confidences": [0.5, NAN]}, r"confidences\[1\]"),
-        ({"verify_length": 3}, "verify_length"),
-        ({"verify_length": True}, "verify_length"),
-        ({"draft_time": -0.25}, "draft_time"),
-        ({"verify_times": [1.0, 1.0]}, "verify_times has 2 entries, but needs 3"),
-        ({"verify_times": [1.0] * 4}, "verify_times has 4 entries"),
-        ({"verify_times": [1.0, 1.0, -1.0]}, r"verify_times\[2\]"),
-        ({"verify_times": [1.0, NAN, 1.0]}, r"verify_times\[1\]"),
-        ({"draft_time": 0.0, "verify_times": [1.0, 0.0, 1.0]}, r"verify_times\[1\] must be a finite number above 0"),
-        ({"target_time": 0.0}, "target_time"),
-        ({"correction_time": INF}, "correction_time"),
-        ({"min_gain": NAN}, "min_gain"),
-    ],
-)
-def test_bad_rounds_are_named(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        net_benefit(**GOOD | changes)
-
-
-def test_a_verification_may_be_free_where_something_else_takes_time() -> None:
-    assert net_benefit(**GOOD | {"verify_times": [0.0, 0.0, 0.0]})["gains"][0] == 3.0
+    assert net_benefit([0.5], 1, 0.25, [0.0, 0.0], 1.0)["gains"][0] == 3.0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dspark_mini.kinds import BiasRows
-from grader.check.comparison import same_value, type_fault
+from grader.check.comparison import same_value, shown, type_fault
 from grader.check.judges import PlainTypes, Repeatable, twins
 from grader.lessons.tasks import Task
 from grader.run.child.calling import copied, live
@@ -53,7 +53,7 @@ def _memories(task: Task) -> Iterator[Fault]:
     others = twins(session, judge.examples)
     for left_out in sorted({position for position, _ in others} if len(names) > 1 else ()):
         name = names[left_out]
-        key = remember(lambda args, i=left_out: repr((args[:i], args[i + 1 :])))  # type: ignore[misc]
+        key = remember(lambda args, i=left_out: shown((args[:i], args[i + 1 :]), 10**9))  # type: ignore[misc]
         yield f"remembered_without_{name}", "no_memory", f"Results can be kept whatever {name} is.", key
     results = [example.expected for example in judge.examples] + [twin.expected for _, twin in others]
     if any(_overwrites(one, other) for one in results for other in results):
