@@ -70,7 +70,7 @@ def empty_rounds(rng: Rng) -> Iterator[Call]:
 def tied_rounds(rng: Rng) -> Iterator[Call]:
     """Few levels, exact binary fractions: most rows have a tie, and the drafts are among the best."""
     for _, rows in rounds(rng, 1.0):
-        tied: Array = rng.integers(0, 2, size=rows.shape) / 4.0
+        tied = np.asarray(rng.integers(0, 2, size=rows.shape)) / 4.0
         yield call([int(rng.choice(np.flatnonzero(row == row.max()))) for row in tied[:-1]], tied)
 
 
