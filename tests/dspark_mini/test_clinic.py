@@ -1,4 +1,4 @@
-"""The clinic's repairs, proven: laws by enumeration, caches and texts by simulation; and its special rules."""
+"""The clinic's repairs, proven: laws by enumeration, caches and texts by simulation; and its special rule."""
 
 from __future__ import annotations
 
@@ -29,14 +29,6 @@ def law(p: Row, told: Row, drawn: Row) -> Row:
     accept = np.minimum(1.0, np.divide(p, told, out=np.ones(p.size), where=told > 0))
     residual = np.maximum(p - told, 0.0)
     return drawn * accept + (drawn @ (1.0 - accept)) * residual / max(residual.sum(), 1e-300)
-
-
-@pytest.mark.parametrize("layout", ["dflash", "dspark"])
-@MANY
-@given(truth=st.lists(SMALL, min_size=1, max_size=6))
-def test_an_oracle_drafter_is_always_accepted(layout: str, truth: list[int]) -> None:
-    fed = truth if layout == "dspark" else [0, *truth]  # dflash: the anchor's own row is not used
-    assert clinic.read_predictions(np.eye(7)[fed], layout) == truth
 
 
 @MANY
@@ -114,12 +106,8 @@ def test_the_gate_saves_rows_and_the_bug_saves_none(block: list[tuple[int, int, 
     assert len(wrong["target_input"]) == 1 + len(drafts)
 
 
-def test_impossible_drafts_and_token_tables_are_refused() -> None:
+def test_token_tables_lead_to_distinct_tokens_of_the_target() -> None:
     with pytest.raises(ValueError, match=r"^d2t\[1\] must lead to a token below 4, not to 1 \+ 3 = 4\.$"):
         clinic.draft_in_target_ids(0, [0.5, 0.5], [0, 3], 4)
     with pytest.raises(ValueError, match=r"^d2t\[1\] must lead to a token of its own, not to 1 as d2t\[0\] does\.$"):
         clinic.draft_in_target_ids(0, [0.5, 0.5], [1, 0], 4)
-    with pytest.raises(ValueError, match=r"^q\[0\] is 0"):
-        clinic.emit_one_token(0, [0.5, 0.5], [0.0, 1.0], np.random.default_rng(0))
-    with pytest.raises(ValueError, match=r"^draft_probs\[0\] gives 0 to token 0"):
-        clinic.accepted_by_uniforms([0], [[0.0, 1.0]], [[0.5, 0.5]], [0.5])
