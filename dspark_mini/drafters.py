@@ -12,7 +12,7 @@ import numpy as np
 
 from dspark_mini.draft_heads import BlockChain, DraftHead, SelfFedChain
 from dspark_mini.drafts import Logits, spread
-from dspark_mini.inputs import token_in, whole_number
+from dspark_mini.kinds import whole
 from dspark_mini.layers import Floats, Layer, Rotary, SlotCache, rms_norm
 from dspark_mini.shapes import DrafterShape, TargetShape
 from dspark_mini.transformer import LanguageModel
@@ -98,8 +98,8 @@ class BlockDrafter(BlockChain, Drafter):
         Raises:
             ValueError: A block longer than the drafter was trained for.
         """
-        size = whole_number("block_size", block_size, low=1, high=self.shape.block_size)
-        anchor = token_in("anchor", anchor, self.target.shape.vocabulary)
+        size = whole("block_size", block_size, 1, self.shape.block_size)
+        anchor = whole("anchor", anchor, 0, self.target.shape.vocabulary - 1)
         x = np.concatenate((self.target.embed(anchor)[None], self.masks))  # (n, d)
         slots = self.cache.take(len(x))
         for index, layer in enumerate(self.layers):
@@ -134,10 +134,10 @@ class AutoregressiveDrafter(SelfFedChain, Drafter):
 
     def block_logits(self, anchor: int, block_size: int) -> Logits:
         """Compute the first row, the only one that needs no drafted token. (1, V)"""
-        whole_number("block_size", block_size, low=1)
+        whole("block_size", block_size, low=1)
         rows = self.cache.rows
         before = self.fused(slice(rows - 1, rows)) if rows else np.zeros_like(self.last)
-        logits = self.forward(token_in("anchor", anchor, self.target.shape.vocabulary), before)
+        logits = self.forward(whole("anchor", anchor, 0, self.target.shape.vocabulary - 1), before)
         self.cache.drop(1)
         return logits
 

@@ -19,7 +19,8 @@ from dspark_mini.appendix.model import KVCache, Target
 from dspark_mini.appendix.training import load_drafter, load_target
 from dspark_mini.draft_heads import BlockChain, DraftHead, SelfFedChain
 from dspark_mini.drafts import Logits, spread
-from dspark_mini.inputs import token_in, tokens_in, whole_number
+from dspark_mini.kinds import tokens as tokens_of
+from dspark_mini.kinds import whole
 from dspark_mini.layers import SLOTS
 from dspark_mini.lm import DRAFTERS, SmallLM
 from dspark_mini.shapes import TargetShape
@@ -46,11 +47,11 @@ class Slots(KVCache):
         Raises:
             ValueError: Fewer than 0 rows, or more than the cache holds.
         """
-        self.rows -= whole_number("rows", rows, low=0, high=self.rows)
+        self.rows -= whole("rows", rows, 0, self.rows)
 
     def keep_last(self, count: int, chosen: Sequence[int]) -> None:
         """Of the last rows, keep those at the chosen increasing offsets and drop the others."""
-        start, offsets = self.rows - whole_number("count", count, low=0, high=self.rows), list(chosen)
+        start, offsets = self.rows - whole("count", count, 0, self.rows), list(chosen)
         if offsets != sorted(set(offsets)) or any(not 0 <= offset < count for offset in offsets):
             raise ValueError(f"chosen is {offsets}; it must rise within 0..{count - 1}.")
         sources = self.places[[start + offset for offset in offsets]]
@@ -97,7 +98,7 @@ class TorchTarget:
     @torch.inference_mode()
     def forward(self, tokens: Sequence[int], parents: Sequence[int] | None = None) -> NDArray[np.float64]:
         """Return the next-token logits after each token, and add one row per token to the cache. (n, V)"""
-        ids = tokens_in("tokens", tokens, self.shape.vocabulary)
+        ids = tokens_of("n", below=self.shape.vocabulary)("tokens", tokens, {})
         if not ids:
             return np.zeros((0, self.shape.vocabulary))
         before = self.cache.rows
@@ -158,8 +159,8 @@ class TorchBlockDrafter(BlockChain, _TorchDrafter):
     @torch.inference_mode()
     def block_logits(self, anchor: int, block_size: int) -> Logits:
         """Compute the base logits of a block in one forward, without changing the cache. (γ, V)"""
-        size = whole_number("block_size", block_size, low=1, high=self.shape.block_size)
-        ids = torch.tensor([token_in("anchor", anchor, self.target.shape.vocabulary)], device=self.target.device)
+        size = whole("block_size", block_size, 1, self.shape.block_size)
+        ids = torch.tensor([whole("anchor", anchor, 0, self.target.shape.vocabulary - 1)], device=self.target.device)
         block, rows = self.model.block_inputs(ids, self.target.model), self.cache.rows  # (1, n, d)
         positions = torch.arange(rows, rows + block.shape[1], device=self.target.device)
         context = [(keys[:, :, :rows], values[:, :, :rows]) for keys, values in zip(self.cache.keys, self.cache.values)]
@@ -187,9 +188,9 @@ class TorchAutoregressiveDrafter(SelfFedChain, _TorchDrafter):
     @torch.inference_mode()
     def block_logits(self, anchor: int, block_size: int) -> Logits:
         """Compute the first row, the only one that needs no drafted token. (1, V)"""
-        whole_number("block_size", block_size, low=1)
+        whole("block_size", block_size, low=1)
         place = torch.tensor([self.cache.rows], device=self.target.device)
-        logits = self.forward(token_in("anchor", anchor, self.target.shape.vocabulary), self._before(place))
+        logits = self.forward(whole("anchor", anchor, 0, self.target.shape.vocabulary - 1), self._before(place))
         self.cache.drop(1)
         return logits
 

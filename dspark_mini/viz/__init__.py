@@ -1,4 +1,7 @@
-"""Pictures of the learner's own results; each function returns a figure that a notebook shows by itself."""
+"""Pictures of the learner's own results; each function returns a figure that a notebook shows by itself.
+
+Lists pass for arrays everywhere: a contract converts the arguments and refuses bad ones.
+"""
 
 from dspark_mini.viz.batches import flat_batch, verify_schedule
 from dspark_mini.viz.candidates import candidate_grid

@@ -10,10 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
-from dspark_mini.inputs import check_same_length, confidence_rows, whole_number, whole_numbers
+from dspark_mini.contracts import chance_rows, integers, takes
+from dspark_mini.kinds import Sizes, whole
+from dspark_mini.viz.arguments import labelled
 from dspark_mini.viz.colors import BLUE, FAINT, INK
 from dspark_mini.viz.draw import Point, cell_text, cells, write
-from dspark_mini.viz.labels import check_count, check_labelled, short
+from dspark_mini.viz.labels import short
 from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, picture, plot_axes, position_ticks
 
 
@@ -27,12 +29,15 @@ def verify_schedule(confidences: Any, lengths: Mapping[str, ArrayLike]) -> Pictu
     Returns:
         The picture: one row per request, with its anchor first; below each panel the batch size B.
     """
-    rows = confidence_rows("confidences", confidences)  # (R, γ)
+    bound: Sizes = {}
+    rows = chance_rows("R")("confidences", confidences, bound)  # (R, γ)
     sizes = [len(row) for row in confidences]  # (R,)
     if not sizes:
         raise ValueError("confidences is empty: it needs at least one request.")
-    check_labelled("lengths", lengths, "verify lengths")
-    chosen = {label: _lengths(f"lengths[{label!r}]", values, sizes) for label, values in lengths.items()}
+    chosen = labelled("verify lengths", integers("R"))("lengths", lengths, bound)
+    for label, verified in chosen.items():
+        for r, (length, size) in enumerate(zip(verified, sizes)):
+            whole(f"lengths[{label!r}][{r}]", length, 0, size)
     columns = rows.shape[1] + 1
     cell = min(0.42, 8.2 / (len(chosen) * (columns + 1)))  # inches
     figure = picture(cell * (columns + 1) * len(chosen) + 0.9, cell * len(sizes) + 1.4)
@@ -50,12 +55,6 @@ def verify_schedule(confidences: Any, lengths: Mapping[str, ArrayLike]) -> Pictu
     return figure
 
 
-def _lengths(name: str, values: ArrayLike, sizes: list[int]) -> list[int]:
-    lengths = whole_numbers(name, values, low=0)
-    check_count(name, lengths, len(sizes), "requests")
-    return [whole_number(f"{name}[{r}]", n, low=0, high=size) for r, (n, size) in enumerate(zip(lengths, sizes))]
-
-
 def _draw_tokens(ax: Axes, survival: NDArray[Any], sizes: list[int], verified: list[int], with_numbers: bool) -> None:
     requests = range(len(sizes))
     drafts = [(r, k) for r in requests for k in range(sizes[r])]
@@ -66,7 +65,8 @@ def _draw_tokens(ax: Axes, survival: NDArray[Any], sizes: list[int], verified: l
         cell_text(ax, k + 1, r, short(survival[r, k]), "white" if k < verified[r] else INK)
 
 
-def flat_batch(requests: ArrayLike, positions: ArrayLike, starts: ArrayLike) -> Picture:
+@takes(requests=integers("B"), positions=integers("B"), starts=integers("R+1", high="B"))
+def flat_batch(requests: list[int], positions: list[int], starts: list[int]) -> Picture:
     """Draw a batch twice: padded, with one row per request, and below that flat.
 
     Args:
@@ -77,40 +77,36 @@ def flat_batch(requests: ArrayLike, positions: ArrayLike, starts: ArrayLike) -> 
     Returns:
         The picture, for up to about 30 rows.
     """
-    owners = whole_numbers("requests", requests, low=0)  # (B,)
-    places = whole_numbers("positions", positions, low=0)  # (B,)
-    check_same_length("requests", owners, "positions", places)
-    firsts = whole_numbers("starts", starts, low=0, high=len(owners))  # (R + 1,)
-    if not owners or len(firsts) != max(owners) + 2:
-        raise ValueError(f"starts has {len(firsts)} entries, which do not fit {len(set(owners))} requests.")
-    lengths = [stop - start for start, stop in zip(firsts, firsts[1:])]  # (R,)
+    if len(starts) != max(requests) + 2:
+        raise ValueError(f"starts has {len(starts)} entries, which do not fit {len(set(requests))} requests.")
+    lengths = [stop - start for start, stop in zip(starts, starts[1:])]  # (R,)
     flat_y = len(lengths) + 1.2
-    figure = picture(0.3 * len(owners) + 1.6, 0.3 * (flat_y + 2) + 1.1)
+    figure = picture(0.3 * len(requests) + 1.6, 0.3 * (flat_y + 2) + 1.1)
     (ax,) = plot_axes(figure)
     cells(ax, [(k, r) for r, length in enumerate(lengths) for k in range(length, max(lengths))], FAINT, "padding")
-    _draw_rows(ax, [(i - firsts[r], r) for i, r in enumerate(owners)], firsts, places)
-    _draw_rows(ax, [(i, flat_y) for i in range(len(owners))], firsts, places)
-    _label_rows(ax, firsts, flat_y)
-    label_axes(ax, f"{len(lengths) * max(lengths)} rows padded, {len(owners)} rows flat")
+    _draw_rows(ax, [(i - starts[r], r) for i, r in enumerate(requests)], starts, positions)
+    _draw_rows(ax, [(i, flat_y) for i in range(len(requests))], starts, positions)
+    _label_rows(ax, starts, flat_y)
+    label_axes(ax, f"{len(lengths) * max(lengths)} rows padded, {len(requests)} rows flat")
     looks = {"anchor": INK, "draft": BLUE, "padding": FAINT}
     legend(figure, [Patch(color=color, label=name) for name, color in looks.items()])
     return figure
 
 
-def _draw_rows(ax: Axes, centres: list[Point], firsts: list[int], places: list[int]) -> None:
-    cells(ax, [centre for i, centre in enumerate(centres) if i in firsts], INK, "anchor")
-    cells(ax, [centre for i, centre in enumerate(centres) if i not in firsts], BLUE, "draft")
-    for (x, y), place in zip(centres, places):
-        cell_text(ax, x, y, str(place), "white")
+def _draw_rows(ax: Axes, centres: list[Point], starts: list[int], positions: list[int]) -> None:
+    cells(ax, [centre for i, centre in enumerate(centres) if i in starts], INK, "anchor")
+    cells(ax, [centre for i, centre in enumerate(centres) if i not in starts], BLUE, "draft")
+    for (x, y), position in zip(centres, positions):
+        cell_text(ax, x, y, str(position), "white")
 
 
-def _label_rows(ax: Axes, firsts: list[int], flat_y: float) -> None:
+def _label_rows(ax: Axes, starts: list[int], flat_y: float) -> None:
     """Name the rows, and write the starts below the flat one, between its cells."""
-    requests = range(len(firsts) - 1)
-    ax.set(xlim=(-0.7, firsts[-1] - 0.3), ylim=(flat_y + 1.5, -0.6), aspect="equal")
+    requests = range(len(starts) - 1)
+    ax.set(xlim=(-0.7, starts[-1] - 0.3), ylim=(flat_y + 1.5, -0.6), aspect="equal")
     ax.set_yticks([*requests, flat_y], [*(f"request {r}" for r in requests), "flat"])
     ax.set_xticks([])
-    ax.vlines([first - 0.5 for first in firsts], flat_y - 0.7, flat_y + 0.7, color=INK, linewidth=1.6, zorder=3)
-    for first in firsts:
+    ax.vlines([first - 0.5 for first in starts], flat_y - 0.7, flat_y + 0.7, color=INK, linewidth=1.6, zorder=3)
+    for first in starts:
         write(ax, first - 0.5, flat_y + 1.05, str(first), bold=True)
     hide_spines(ax)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from textwrap import fill
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,11 +12,12 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike, NDArray
 
-from dspark_mini.inputs import checked_logits, token_id, whole_numbers
-from dspark_mini.viz import labels
+from dspark_mini.contracts import integer, logits, takes, tokens
+from dspark_mini.kinds import Sizes
+from dspark_mini.viz.arguments import labelled, texts
 from dspark_mini.viz.colors import INK, ORANGE, SMALL, STROKES
 from dspark_mini.viz.draw import box, cell_text, cells
-from dspark_mini.viz.labels import check_count, check_labelled, short
+from dspark_mini.viz.labels import names, short
 from dspark_mini.viz.style import Picture, hide_spines, label_axes, picture, plot_axes, position_ticks
 
 MOST_TOKENS = 16  # rows of a panel
@@ -31,6 +32,7 @@ class Panel(NamedTuple):
     tokens: list[int]  # (γ,)
 
 
+@takes(chains=labelled("chosen tokens"), anchor=integer(low=None))
 def candidate_grid(
     block_logits: ArrayLike | Mapping[str, ArrayLike],
     chains: Mapping[str, ArrayLike],
@@ -50,8 +52,7 @@ def candidate_grid(
     """
     panels = _panels(block_logits, chains)
     size = panels[0].probabilities.shape[1]  # V
-    names = labels.names("words", words, size, "tokens")
-    anchor = None if anchor is None else token_id("anchor", anchor)
+    written = names(None if words is None else texts("V")("words", words, {"V": size}), size)
     shown = _shown_tokens(panels, anchor)
     first = int(anchor is None)  # the anchor has column 0
     columns = sum(len(panel.tokens) + 1.2 - first for panel in panels)
@@ -61,26 +62,24 @@ def candidate_grid(
         line = STROKES[index % len(STROKES)][1] if len(panels) > 1 else "-"
         _draw_probabilities(ax, panel, shown, with_numbers=cell > 0.34)
         _draw_chain(ax, panel, shown, anchor, line, with_numbers=cell > 0.34)
-        _label_panel(ax, panel, [names[token] for token in shown], names, first, cell)
+        _label_panel(ax, panel, shown, written, first, cell)
     return figure
 
 
 def _panels(block_logits: ArrayLike | Mapping[str, ArrayLike], chains: Mapping[str, ArrayLike]) -> list[Panel]:
-    check_labelled("chains", chains, "chosen tokens")
     panels: list[Panel] = []
-    for label, tokens in chains.items():
-        source: Any = block_logits
+    sizes: Sizes = {}
+    for label, chain in chains.items():
+        name, source = "block_logits", block_logits
         if isinstance(block_logits, Mapping):
             if label not in block_logits:
                 raise ValueError(f"block_logits has no entry {label!r}, but chains has one.")
-            source = block_logits[label]
-        logits = checked_logits("block_logits", source)  # (γ, V)
-        weights = np.exp(logits - logits.max(axis=1, keepdims=True))
-        chosen = whole_numbers(f"chains[{label!r}]", tokens, low=0, high=logits.shape[1] - 1)
-        check_count(f"chains[{label!r}]", chosen, len(logits), "positions")
+            name, source = f"block_logits[{label!r}]", block_logits[label]
+        rows = logits("γ", "V")(name, source, sizes)  # (γ, V)
+        chosen = tokens("γ", below="V")(f"chains[{label!r}]", chain, sizes)
+        weights = np.exp(rows - rows.max(axis=1, keepdims=True))
         panels.append(Panel(label, weights / weights.sum(axis=1, keepdims=True), chosen))
-        if panels[0].probabilities.shape[1] != logits.shape[1]:
-            raise ValueError(f"block_logits[{label!r}] has another vocabulary than the first entry.")
+        del sizes["γ"]  # blocks may differ in length, not in vocabulary
     return panels
 
 
@@ -120,13 +119,13 @@ def _draw_chain(ax: Axes, panel: Panel, shown: list[int], anchor: int | None, li
     ax.plot(xs, ys, label=panel.label, color=ORANGE, linestyle=line, linewidth=2.2)
 
 
-def _label_panel(ax: Axes, panel: Panel, rows: list[str], names: list[str], first: int, cell: float) -> None:
+def _label_panel(ax: Axes, panel: Panel, shown: list[int], words: list[str], first: int, cell: float) -> None:
     letters = int(cell * (len(panel.tokens) + 1) / 0.078)  # that fit below the panel
-    draft = fill(" ".join(names[token] for token in panel.tokens), max(8, letters))
-    ax.set(xlim=(first - 0.6, len(panel.tokens) + 0.6), ylim=(len(rows) - 0.4, -0.6), aspect="equal")
+    draft = fill(" ".join(words[token] for token in panel.tokens), max(8, letters))
+    ax.set(xlim=(first - 0.6, len(panel.tokens) + 0.6), ylim=(len(shown) - 0.4, -0.6), aspect="equal")
     ax.tick_params(labeltop=True, labelbottom=False)
     position_ticks(ax, range(first, len(panel.tokens) + 1, 1 + int(0.28 / cell)))
-    ax.set_yticks(range(len(rows)), rows, parse_math=False)
+    ax.set_yticks(range(len(shown)), [words[token] for token in shown], parse_math=False)
     label_axes(ax, panel.label, x=draft, pad=6)
     hide_spines(ax)
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from matplotlib.axes import Axes
 
+from dspark_mini.contracts import takes
+from dspark_mini.viz.arguments import labelled
 from dspark_mini.viz.colors import BLUE, GREEN, INK, ORANGE, PURPLE, SMALL, Look, solid
 from dspark_mini.viz.draw import arrow, box, write
-from dspark_mini.viz.labels import check_labelled
 from dspark_mini.viz.style import Picture, canvas, picture
 
 LOOKS: list[Look] = [  # of a symptom
@@ -21,6 +22,7 @@ WIDTH, HEIGHT, STEP = 1.5, 0.42, 0.62  # of a bug's box, and from one box to the
 TOP = 0.9  # from a stage to its first bug
 
 
+@takes(stages=labelled("bugs"))
 def bug_map(stages: Mapping[str, Mapping[str, str]]) -> Picture:
     """Draw the stages of a round, and below each its bugs, marked by their symptoms.
 
@@ -30,7 +32,6 @@ def bug_map(stages: Mapping[str, Mapping[str, str]]) -> Picture:
     Returns:
         The picture: stages from left to right, the legend of symptoms below.
     """
-    check_labelled("stages", stages, "bugs")
     symptoms = list(dict.fromkeys(symptom for bugs in stages.values() for symptom in bugs.values()))
     if len(symptoms) > len(LOOKS):
         raise ValueError(f"stages has {len(symptoms)} different symptoms, but at most {len(LOOKS)} can be told apart.")

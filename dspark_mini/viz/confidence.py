@@ -6,19 +6,21 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from dspark_mini.inputs import check_same_shape, numbers, unit_number, unit_numbers, whole_number
+from dspark_mini.contracts import chance, chances, integer, numbers, takes
+from dspark_mini.viz.arguments import labelled, pair, texts
 from dspark_mini.viz.colors import BLUE, GREEN, INK, NORMAL, OPEN, ORANGE, SMALL
 from dspark_mini.viz.draw import name_ends, write
-from dspark_mini.viz.labels import check_count, check_labelled, one_line, short, subscript
+from dspark_mini.viz.labels import short, subscript
 from dspark_mini.viz.style import Picture, block_axes, hide_spines, label_axes, picture, plot_axes, unit_ticks
 
 Row = NDArray[np.float64]
 
 
+@takes(confidences=chances("γ"), threshold=chance(), budget=integer(high="γ"), tokens=texts("γ"))
 def confidence_budget(
-    confidences: ArrayLike, threshold: float, budget: int, tokens: Sequence[object] | None = None
+    confidences: Row, threshold: float, budget: int, tokens: Sequence[object] | None = None
 ) -> Picture:
     """Draw the confidence of each draft token, the threshold, and where the block is cut.
 
@@ -31,22 +33,18 @@ def confidence_budget(
     Returns:
         The picture: filled bars are verified, hatched ones trimmed.
     """
-    values = unit_numbers("confidences", confidences)  # (γ,)
-    threshold = unit_number("threshold", threshold)
-    budget = whole_number("budget", budget, low=0, high=values.size)
-    figure = picture(max(4.2, 1.6 + 0.62 * values.size), 3.2)
+    figure = picture(max(4.2, 1.6 + 0.62 * confidences.size), 3.2)
     (ax,) = plot_axes(figure)
-    block_axes(ax, values.size, "confidence")
+    block_axes(ax, confidences.size, "confidence")
     hide_spines(ax, "left")
     if tokens is not None:
-        check_count("tokens", tokens, values.size, "confidences")
-        names = [f"{subscript('x', k)}\n{one_line(token)}" for k, token in enumerate(tokens, start=1)]
-        ax.set_xticks(range(1, values.size + 1), names, parse_math=False)
-    for k, value in enumerate(values, start=1):
+        ticks = [f"{subscript('x', k)}\n{token}" for k, token in enumerate(tokens, start=1)]
+        ax.set_xticks(range(1, confidences.size + 1), ticks, parse_math=False)
+    for k, value in enumerate(confidences, start=1):
         ax.bar(k, value, width=0.62, linewidth=1.2, zorder=2, **({"color": BLUE} if k <= budget else OPEN))
         hits_line = value + 0.01 < threshold < value + 0.11  # the threshold would cross the number
         write(ax, k, (threshold if hits_line else value) + 0.03, short(value), size=SMALL, va="bottom")
-    _draw_cut(ax, values.size, budget, threshold)
+    _draw_cut(ax, confidences.size, budget, threshold)
     return figure
 
 
@@ -62,7 +60,8 @@ def _draw_cut(ax: Axes, block_size: int, budget: int, threshold: float) -> None:
         write(ax, budget + 0.65, 1.16, f"trimmed: {block_size - budget}", bold=True, ha="left", va="bottom")
 
 
-def survival_bars(confidences: ArrayLike, survival: ArrayLike, title: str | None = None) -> Picture:
+@takes(confidences=chances("γ"), survival=chances("γ"))
+def survival_bars(confidences: Row, survival: Row, title: str | None = None) -> Picture:
     """Draw the confidence of each position and the survival of the prefix that ends there.
 
     Args:
@@ -73,25 +72,28 @@ def survival_bars(confidences: ArrayLike, survival: ArrayLike, title: str | None
     Returns:
         The picture: discs are confidences, bars are survivals; their sum is written to the right.
     """
-    chances, bars = unit_numbers("confidences", confidences), unit_numbers("survival", survival)  # (γ,), (γ,)
-    check_same_shape("confidences", chances, "survival", bars)
-    positions = np.arange(1, chances.size + 1)
-    figure = picture(max(4.6, 1.8 + 0.62 * chances.size), 3.2)
+    positions = np.arange(1, confidences.size + 1)
+    figure = picture(max(4.6, 1.8 + 0.62 * confidences.size), 3.2)
     (ax,) = plot_axes(figure)
-    block_axes(ax, chances.size, "probability")
-    ax.bar(positions, bars, width=0.62, color=BLUE, zorder=2, label="survival")
-    ax.plot(positions, chances, "o-", color=ORANGE, markersize=7, linewidth=2, clip_on=False, label="confidence")
-    for k, value in enumerate(bars, start=1):
+    block_axes(ax, confidences.size, "probability")
+    ax.bar(positions, survival, width=0.62, color=BLUE, zorder=2, label="survival")
+    ax.plot(positions, confidences, "o-", color=ORANGE, markersize=7, linewidth=2, clip_on=False, label="confidence")
+    for k, value in enumerate(survival, start=1):
         fits = value > 0.12
         write(ax, k, 0.05 if fits else value + 0.05, short(value), size=SMALL, color="white" if fits else INK)
-    sum_ = f"survival a\n(Σ a = {bars.sum():.2f})"
-    name_ends(ax, [(min(bars[-1], chances[-1] - 0.15), sum_, BLUE), (chances[-1], "confidence c", ORANGE)])
+    sum_ = f"survival a\n(Σ a = {survival.sum():.2f})"
+    last = confidences[-1]
+    name_ends(ax, [(min(survival[-1], last - 0.15), sum_, BLUE), (last, "confidence c", ORANGE)])
     label_axes(ax, title)
     return figure
 
 
+@takes(
+    samples=labelled("predictions and outcomes", pair(chances("N"), chances("N")), same_sizes=False),
+    n_bins=integer(low=1),
+)
 def reliability_diagram(
-    samples: Mapping[str, tuple[ArrayLike, ArrayLike]], errors: Mapping[str, float] | None = None, n_bins: int = 10
+    samples: Mapping[str, tuple[Row, Row]], errors: Mapping[str, float] | None = None, n_bins: int = 10
 ) -> Picture:
     """Draw the observed frequency against the predicted probability, bin by bin.
 
@@ -103,14 +105,10 @@ def reliability_diagram(
     Returns:
         The picture: the area of a disc is the bin's share of the samples, its line the gap to the diagonal.
     """
-    check_labelled("samples", samples, "predictions and outcomes")
-    bins = whole_number("n_bins", n_bins, low=1)
     figure = picture(min(9.0, 0.9 + 2.9 * len(samples)), 3.5)
     axes = plot_axes(figure, len(samples))
     for ax, (label, (predicted, observed)) in zip(axes, samples.items(), strict=True):
-        values, outcomes = unit_numbers(f"{label}: predicted", predicted), unit_numbers(f"{label}: observed", observed)
-        check_same_shape(f"{label}: predicted", values, f"{label}: observed", outcomes)
-        _draw_bins(ax, values, outcomes, bins)
+        _draw_bins(ax, predicted, observed, n_bins)
         error = f", ECE {100 * errors[label]:.1f} %" if errors and label in errors else ""
         label_axes(ax, f"{label}{error}", x="predicted probability", pad=12)
     label_axes(axes[0], y="observed frequency")
@@ -134,9 +132,8 @@ def _draw_bins(ax: Axes, values: Row, outcomes: Row, n_bins: int) -> None:
     write(ax, 0.97, 0.05, "overconfident", size=SMALL, ha="right")
 
 
-def threshold_sweep(
-    thresholds: ArrayLike, accepted: ArrayLike, rejected: ArrayLike, title: str | None = None
-) -> Picture:
+@takes(thresholds=chances("n"), accepted=numbers("n", low=0.0), rejected=numbers("n", low=0.0))
+def threshold_sweep(thresholds: Row, accepted: Row, rejected: Row, title: str | None = None) -> Picture:
     """Draw what a confidence threshold does to the draft tokens per round and to the acceptance rate.
 
     Args:
@@ -148,23 +145,20 @@ def threshold_sweep(
     Returns:
         The picture: the draft tokens on the left, accepted / (accepted + rejected) on the right.
     """
-    xs = unit_numbers("thresholds", thresholds)  # (n,)
-    kept, lost = numbers("accepted", accepted, low=0.0), numbers("rejected", rejected, low=0.0)  # (n,), (n,)
-    check_same_shape("thresholds", xs, "accepted", kept)
-    check_same_shape("thresholds", xs, "rejected", lost)
+    verified = accepted + rejected  # (n,)
     figure = picture(8.4, 3.3)
     left, right = plot_axes(figure, 2, share_y=False)
-    left.fill_between(xs, kept, color=GREEN, alpha=0.75, linewidth=0, label="accepted")
-    left.fill_between(xs, kept, kept + lost, linewidth=1.0, label="rejected", **OPEN)
-    left.set_ylim(0.0, float((kept + lost).max()) * 1.05 or 1.0)
+    left.fill_between(thresholds, accepted, color=GREEN, alpha=0.75, linewidth=0, label="accepted")
+    left.fill_between(thresholds, accepted, verified, linewidth=1.0, label="rejected", **OPEN)
+    left.set_ylim(0.0, float(verified.max()) * 1.05 or 1.0)
     left.legend(loc="upper right", frameon=False, labelcolor=INK, fontsize=SMALL)
-    rate = np.divide(kept, kept + lost, out=np.full_like(kept, np.nan), where=kept + lost > 0)
-    right.plot(xs, rate, "o-", color=ORANGE, markersize=5, linewidth=2, clip_on=False, label="rate")
+    rate = np.divide(accepted, verified, out=np.full_like(accepted, np.nan), where=verified > 0)
+    right.plot(thresholds, rate, "o-", color=ORANGE, markersize=5, linewidth=2, clip_on=False, label="rate")
     right.set_ylim(0.0, 1.0)
     unit_ticks(right.yaxis)
     for ax, name in ((left, "draft tokens per round"), (right, "acceptance rate")):
         label_axes(ax, name, x="threshold")
-        ax.set_xlim(xs[0], xs[-1])
+        ax.set_xlim(thresholds[0], thresholds[-1])
     if title is not None:
         figure.suptitle(title, color=INK, fontsize=NORMAL, parse_math=False)
     return figure

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from matplotlib.axes import Axes
 
-from dspark_mini.inputs import whole_number, whole_numbers
+from dspark_mini.contracts import integer, integers, takes, tokens
+from dspark_mini.viz.arguments import labelled, pair
 from dspark_mini.viz.colors import BLUE, GREEN, INK, LARGE, NORMAL, ORANGE, SMALL, Look, solid
 from dspark_mini.viz.draw import arrow, box, write
-from dspark_mini.viz.labels import check_labelled, subscript
+from dspark_mini.viz.labels import subscript
 from dspark_mini.viz.style import Picture, canvas, picture
 
 INPUT, FORWARD, DRAFT, TITLE = 0.0, 1.15, 2.3, 3.35  # heights of the rows
@@ -17,6 +18,7 @@ SIDE, HALF = 0.74, 0.37  # of a token's box
 GAP = 1.1  # between two panels
 
 
+@takes(block_size=integer(low=2, high=5))
 def who_depends_on_what(block_size: int = 4) -> Picture:
     """Draw what each draft token waits for: autoregressive drafting, DFlash and DSpark side by side.
 
@@ -26,15 +28,14 @@ def who_depends_on_what(block_size: int = 4) -> Picture:
     Returns:
         The picture: inputs below, the drafter's forwards in the middle, draft tokens above.
     """
-    gamma = whole_number("block_size", block_size, low=2, high=5)
-    width = max(gamma, 3) + 1.0  # of a panel
+    width = max(block_size, 3) + 1.0  # of a panel
     total = 3 * width + 2 * GAP
     inch = min(0.6, 8.8 / (total + 1.6))
     figure = picture(inch * (total + 1.6), inch * 5.6)
     ax = canvas(figure, -1.6, total, -1.85, 3.75)
     _name_rows(ax)
     for number, draw in enumerate((_autoregressive, _dflash, _dspark)):
-        draw(ax, number * (width + GAP) + width / 2, gamma)
+        draw(ax, number * (width + GAP) + width / 2, block_size)
     return figure
 
 
@@ -107,7 +108,8 @@ def _caption(ax: Axes, middle: float, title: str, cost: str, reason: str) -> Non
     write(ax, middle, -1.45, reason, size=SMALL)
 
 
-def block_layouts(layouts: Mapping[str, tuple[Sequence[int], Sequence[int]]]) -> Picture:
+@takes(layouts=labelled("(input ids, positions)", pair(tokens("n"), integers("γ", empty=True)), same_sizes=False))
+def block_layouts(layouts: Mapping[str, tuple[list[int], list[int]]]) -> Picture:
     """Draw what goes into the drafter for one block, and the input positions that predict.
 
     Args:
@@ -116,19 +118,14 @@ def block_layouts(layouts: Mapping[str, tuple[Sequence[int], Sequence[int]]]) ->
     Returns:
         The picture: inputs below, one forward, predictions above; one without an input stands apart.
     """
-    check_labelled("layouts", layouts, "(input ids, positions)")
-    panels: dict[str, tuple[list[int], list[int]]] = {}
-    for label, (ids, positions) in layouts.items():
-        inputs = whole_numbers(f"layouts[{label!r}] input ids", ids, low=0)
-        panels[label] = inputs, whole_numbers(f"layouts[{label!r}] positions", positions, low=0)
-    widths = [max(len(ids), *(position + 1 for position in positions), 3) + 0.9 for ids, positions in panels.values()]
+    widths = [max(len(ids), *(position + 1 for position in positions), 3) + 0.9 for ids, positions in layouts.values()]
     total = sum(widths)
     inch = min(0.62, 8.8 / (total + 1.5))
     figure = picture(inch * (total + 1.5), inch * 4.6)
     ax = canvas(figure, -1.5, total, -0.8, 3.8)
     _name_rows(ax)
     left = 0.4
-    for (label, (ids, positions)), width in zip(panels.items(), widths):
+    for (label, (ids, positions)), width in zip(layouts.items(), widths):
         _draw_layout(ax, left, label, ids, positions)
         left += width
     return figure

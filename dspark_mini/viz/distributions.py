@@ -8,17 +8,20 @@ from textwrap import fill
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from dspark_mini.inputs import check_same_shape, numbers, probability_row, probability_rows, unit_numbers, whole_number
+from dspark_mini.contracts import chances, numbers, probabilities, takes
+from dspark_mini.kinds import whole
+from dspark_mini.viz.arguments import labelled
 from dspark_mini.viz.colors import BLUE, GREEN, INK, OPEN, ORANGE, Look
-from dspark_mini.viz.labels import check_count, check_labelled, short, word
+from dspark_mini.viz.labels import short, word
 from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, picture, plot_axes, unit_ticks
 
-Row = NDArray[np.float64]
+Array = NDArray[np.float64]
 
 
-def overlap_picture(q: ArrayLike, p: ArrayLike, accepted: ArrayLike, words: Sequence[object] | None = None) -> Picture:
+@takes(q=probabilities("γ", "V"), p=probabilities("γ", "V"), accepted=chances("γ"))
+def overlap_picture(q: Array, p: Array, accepted: Array, words: Sequence[object] | None = None) -> Picture:
     """Draw the distributions of draft and target over each other, one panel per position.
 
     Args:
@@ -30,12 +33,8 @@ def overlap_picture(q: ArrayLike, p: ArrayLike, accepted: ArrayLike, words: Sequ
     Returns:
         The picture: the filled part of the bars is min(q, p).
     """
-    draft, target = probability_rows("q", q), probability_rows("p", p)  # (γ, V), (γ, V)
-    check_same_shape("q", draft, "p", target)
-    chances = unit_numbers("accepted", accepted)  # (γ,)
-    positions = whole_number("the number of positions of q", len(draft), low=1, high=4)
-    tokens = whole_number("the number of tokens of q", draft.shape[1], low=1, high=12)
-    check_count("accepted", chances.tolist(), positions, "positions")
+    positions = whole("the number of positions of q", len(q), 1, 4)
+    tokens = whole("the number of tokens of q", q.shape[1], 1, 12)
     figure = picture(min(9.0, 1.0 + positions * (0.8 + 0.45 * tokens)), 3.0)
     looks: dict[str, Look] = {
         "q, the draft": {"facecolor": "none", "edgecolor": BLUE, "linestyle": "--", "linewidth": 1.6},
@@ -43,24 +42,21 @@ def overlap_picture(q: ArrayLike, p: ArrayLike, accepted: ArrayLike, words: Sequ
         "min(q, p): accepted": {"facecolor": GREEN, "alpha": 0.55},
     }
     for k, ax in enumerate(plot_axes(figure, positions)):
-        heights = zip(looks.items(), (draft[k], target[k], np.minimum(draft[k], target[k])), (0.74, 0.66, 0.7))
+        heights = zip(looks.items(), (q[k], p[k], np.minimum(q[k], p[k])), (0.74, 0.66, 0.7))
         for (label, look), values, width in heights:
             ax.bar(range(tokens), values, width=width, label=label, **look)
         ax.set_ylim(0.0, 1.0)
         _token_ticks(ax, tokens, words)
         unit_ticks(ax.yaxis)
         name = f"position {k + 1}: " if positions > 1 else ""
-        label_axes(ax, f"{name}accepted {short(chances[k])}", pad=12)
+        label_axes(ax, f"{name}accepted {short(accepted[k])}", pad=12)
     legend(figure, [Patch(label=label, **look) for label, look in looks.items()], handle_length=2.0)
     return figure
 
 
+@takes(p=probabilities("V"), q=probabilities("V"), acceptance=numbers("V"), residual=numbers("V"))
 def accepted_mass(
-    p: ArrayLike,
-    q: ArrayLike,
-    acceptance: ArrayLike,
-    residual: ArrayLike | None = None,
-    words: Sequence[str] | None = None,
+    p: Array, q: Array, acceptance: Array, residual: Array | None = None, words: Sequence[str] | None = None
 ) -> Picture:
     """Draw where the probability of each token goes: drafted and accepted, rejected, replaced.
 
@@ -74,33 +70,29 @@ def accepted_mass(
     Returns:
         The picture: what is drafted on the left, what is emitted on the right, with p as a line.
     """
-    target, draft = probability_row("p", p), probability_row("q", q)  # (V,), (V,)
-    chances = numbers("acceptance", acceptance)  # (V,)
-    replacement = np.zeros(target.size) if residual is None else numbers("residual", residual)  # (V,)
-    for name, values in (("q", draft), ("acceptance", chances), ("residual", replacement)):
-        check_same_shape("p", target, name, values)
-    through = draft * chances  # (V,)
+    through = q * acceptance  # (V,)
     rejected = float(1.0 - through.sum())
     figure = picture(7.2, 3.3)
     left, right = plot_axes(figure, 2)
-    xs = range(target.size)
+    xs = range(p.size)
     left.bar(xs, through, 0.6, color=GREEN, label="drafted and accepted")
-    left.bar(xs, draft - through, 0.6, bottom=through, label="drafted and rejected", **OPEN)
+    left.bar(xs, q - through, 0.6, bottom=through, label="drafted and rejected", **OPEN)
     right.bar(xs, through, 0.6, color=GREEN, label="drafted and accepted")
     if residual is not None:
-        right.bar(xs, rejected * replacement, 0.6, bottom=through, color=ORANGE, label="drawn from the residual")
-    _draw_target(right, target)
+        right.bar(xs, rejected * residual, 0.6, bottom=through, color=ORANGE, label="drawn from the residual")
+    _draw_target(right, p)
     label_axes(left, f"drafted from q: {1 - rejected:.2f} accepted", y="probability")
     label_axes(right, "emitted")
     for ax in (left, right):
-        _token_ticks(ax, target.size, words)
+        _token_ticks(ax, p.size, words)
         hide_spines(ax, "left")
     legend(figure, handle_length=2.0)
     return figure
 
 
+@takes(target=probabilities("V"), laws=labelled("distribution", numbers("V", low=0.0)))
 def emitted_laws(
-    target: ArrayLike, laws: Mapping[str, ArrayLike], words: Sequence[str] | None = None, tolerance: float = 1e-9
+    target: Array, laws: Mapping[str, Array], words: Sequence[str] | None = None, tolerance: float = 1e-9
 ) -> Picture:
     """Draw the distribution of the emitted token under several rules, next to the target's.
 
@@ -113,29 +105,21 @@ def emitted_laws(
     Returns:
         The picture: one panel per rule, with its total variation from the target; a rule that deviates is hatched.
     """
-    row = probability_row("target", target)  # (V,)
-    check_labelled("laws", laws, "distribution")
     figure = picture(min(8.4, max(4.2, 0.8 + 2.3 * len(laws))), 3.1)
     axes = plot_axes(figure, len(laws))
     label_axes(axes[0], y="probability (line: target p)")
     for ax, (label, law) in zip(axes, laws.items(), strict=True):
-        emitted = numbers(f"laws[{label!r}]", law, low=0.0)  # (V,)
-        check_count(f"laws[{label!r}]", emitted.tolist(), row.size, "tokens of target")
-        distance = 0.5 * float(np.abs(emitted - row).sum())
-        ax.bar(
-            range(row.size),
-            emitted,
-            0.6,
-            **({"color": BLUE} if distance <= tolerance else OPEN | {"edgecolor": ORANGE}),
-        )
-        _draw_target(ax, row)
-        _token_ticks(ax, row.size, words)
+        distance = 0.5 * float(np.abs(law - target).sum())
+        look = {"color": BLUE} if distance <= tolerance else OPEN | {"edgecolor": ORANGE}
+        ax.bar(range(target.size), law, 0.6, **look)
+        _draw_target(ax, target)
+        _token_ticks(ax, target.size, words)
         hide_spines(ax, "left")
         label_axes(ax, fill(label, max(10, 44 // len(laws))), x=f"total variation {distance:.3f}")
     return figure
 
 
-def _draw_target(ax: Axes, target: Row) -> None:
+def _draw_target(ax: Axes, target: Array) -> None:
     """Draw the target's probabilities as short lines, which a bar reaches or does not."""
     xs = np.arange(target.size)
     ax.hlines(target, xs - 0.42, xs + 0.42, color=INK, linewidth=2.4, zorder=4, label="target p")

@@ -9,19 +9,21 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Patch, Rectangle
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from dspark_mini.inputs import number, numbers
+from dspark_mini.contracts import number, numbers, takes
+from dspark_mini.viz.arguments import fields, labelled
 from dspark_mini.viz.colors import BLUE, GREEN, INK, LARGE, NORMAL, OPEN, ORANGE, PURPLE, SMALL
 from dspark_mini.viz.draw import cell_text, cells, write
-from dspark_mini.viz.labels import check_labelled
 from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, picture, plot_axes
 
 GAIN = LinearSegmentedColormap.from_list("gain", ["#dde5ec", "#5aa5d6", "#00639c"])
 LOSS = LinearSegmentedColormap.from_list("loss", ["#f3e6dc", "#dd9a63", "#a84b00"])
+Array = NDArray[np.float64]
 STEPS = {"draft": BLUE, "verify": GREEN, "target": GREEN, "correct": PURPLE}
 
 
+@takes(rows=labelled("steps"))
 def time_line(rows: Mapping[str, Sequence[tuple[str, float]]], tokens: Mapping[str, float]) -> Picture:
     """Draw the steps of several decoders as blocks along a common time axis.
 
@@ -32,7 +34,6 @@ def time_line(rows: Mapping[str, Sequence[tuple[str, float]]], tokens: Mapping[s
     Returns:
         The picture: one row per decoder, followed by its time per token.
     """
-    check_labelled("rows", rows, "steps")
     figure = picture(8.6, 0.62 * len(rows) + 0.9)
     (ax,) = plot_axes(figure)
     ends = [_draw_steps(ax, y, label, steps) for y, (label, steps) in enumerate(rows.items())]
@@ -57,7 +58,7 @@ def _draw_steps(ax: Axes, y: int, label: str, steps: Sequence[tuple[str, float]]
     """Draw one row, and return where it ends."""
     now = 0.0
     for step, duration in steps:
-        width = number(f"rows[{label!r}]", duration, low=0.0)
+        width = number(low=0.0)(f"rows[{label!r}]", duration, {})
         if step not in STEPS:
             raise ValueError(f"rows[{label!r}] has a step {step!r}, but a step is one of {', '.join(STEPS)}.")
         block = Rectangle((now + 0.02, y - 0.3), width - 0.04, 0.6, facecolor=STEPS[step], edgecolor="none", gid=step)
@@ -68,7 +69,10 @@ def _draw_steps(ax: Axes, y: int, label: str, steps: Sequence[tuple[str, float]]
     return now
 
 
-def speedup_map(panels: Mapping[str, ArrayLike], acceptance: ArrayLike, draft_cost: ArrayLike) -> Picture:
+@takes(
+    acceptance=numbers("columns"), draft_cost=numbers("rows"), panels=labelled("speed-ups", numbers("rows", "columns"))
+)
+def speedup_map(panels: Mapping[str, Array], acceptance: Array, draft_cost: Array) -> Picture:
     """Draw the speed-up over acceptance and draft cost as shaded cells, with the line of break-even.
 
     Args:
@@ -79,26 +83,22 @@ def speedup_map(panels: Mapping[str, ArrayLike], acceptance: ArrayLike, draft_co
     Returns:
         The picture; the thick line separates the cells below 1 from the rest.
     """
-    columns, rows = numbers("acceptance", acceptance), numbers("draft_cost", draft_cost)
-    check_labelled("panels", panels, "speed-ups")
-    figure = picture(0.44 * (columns.size + 1.4) * len(panels) + 0.6, 0.4 * rows.size + 1.3)
+    columns, rows = acceptance.size, draft_cost.size
+    figure = picture(0.44 * (columns + 1.4) * len(panels) + 0.6, 0.4 * rows + 1.3)
     axes = plot_axes(figure, len(panels))
-    for ax, (title, panel) in zip(axes, panels.items(), strict=True):
-        values = np.asarray(panel, dtype=np.float64)
-        if values.shape != (rows.size, columns.size):
-            raise ValueError(f"panels[{title!r}] has shape {values.shape}, not {(rows.size, columns.size)}.")
+    for ax, (title, values) in zip(axes, panels.items(), strict=True):
         _draw_speedups(ax, values)
         _draw_break_even(ax, values)
-        ax.set(xlim=(-0.6, columns.size - 0.4), ylim=(-0.6, rows.size - 0.4), aspect="equal")
-        ax.set_xticks(range(columns.size), [f"{value:.2g}".removeprefix("0") for value in columns])
-        ax.set_yticks(range(rows.size), [f"{value:g}" for value in rows])
+        ax.set(xlim=(-0.6, columns - 0.4), ylim=(-0.6, rows - 0.4), aspect="equal")
+        ax.set_xticks(range(columns), [f"{value:.2g}".removeprefix("0") for value in acceptance])
+        ax.set_yticks(range(rows), [f"{value:g}" for value in draft_cost])
         label_axes(ax, title, x="acceptance of a draft token")
         hide_spines(ax)
     label_axes(axes[0], y="one forward of the drafter\n(target = 1)")
     return figure
 
 
-def _draw_speedups(ax: Axes, values: NDArray[np.float64]) -> None:
+def _draw_speedups(ax: Axes, values: Array) -> None:
     strength = np.minimum(np.abs(np.log2(np.maximum(values, 1e-3))) / 1.5, 1.0)  # a factor of 2.8 has the full colour
     at = list(np.ndindex(values.shape))
     colors = [(GAIN if values[index] >= 1.0 else LOSS)(strength[index]) for index in at]
@@ -107,7 +107,7 @@ def _draw_speedups(ax: Axes, values: NDArray[np.float64]) -> None:
         cell_text(ax, x, y, f"{values[y, x]:.2f}", "white" if strength[y, x] > 0.6 else "black")
 
 
-def _draw_break_even(ax: Axes, values: NDArray[np.float64]) -> None:
+def _draw_break_even(ax: Axes, values: Array) -> None:
     gains = values >= 1.0
     for y, x in np.argwhere(gains[:, 1:] != gains[:, :-1]):
         ax.plot([x + 0.5, x + 0.5], [y - 0.5, y + 0.5], color=INK, linewidth=2.6, solid_capstyle="projecting")
@@ -115,6 +115,7 @@ def _draw_break_even(ax: Axes, values: NDArray[np.float64]) -> None:
         ax.plot([x - 0.5, x + 0.5], [y + 0.5, y + 0.5], color=INK, linewidth=2.6, solid_capstyle="projecting")
 
 
+@takes(decisions=labelled("the result of net_benefit", fields(gains=numbers("γ+1")), same_sizes=False))
 def gain_bars(decisions: Mapping[str, Mapping[str, Any]], current: int, min_gain: float = 0.0) -> Picture:
     """Draw the gain of every verify length, the gain that is required, and the decision.
 
@@ -126,12 +127,11 @@ def gain_bars(decisions: Mapping[str, Mapping[str, Any]], current: int, min_gain
     Returns:
         The picture: bars that reach min_gain are filled, the others hatched; a triangle marks the decision.
     """
-    check_labelled("decisions", decisions, "the result of net_benefit")
     figure = picture(2.0 + 2.5 * len(decisions), 3.3)
     axes = plot_axes(figure, len(decisions))
     label_axes(axes[0], y="gain over plain decoding, %")
     for ax, (title, result) in zip(axes, decisions.items(), strict=True):
-        gains = numbers(f"decisions[{title!r}] gains", result["gains"])  # (γ + 1,)
+        gains = result["gains"]  # (γ + 1,)
         for length, gain in enumerate(gains):
             look = {"color": BLUE} if length > 0 and gain >= min_gain else OPEN
             ax.bar(length, 100 * gain, width=0.7, linewidth=1.1, **look)
@@ -145,7 +145,7 @@ def gain_bars(decisions: Mapping[str, Mapping[str, Any]], current: int, min_gain
     return figure
 
 
-def _write_decision(ax: Axes, result: Mapping[str, Any], gains: NDArray[np.float64]) -> None:
+def _write_decision(ax: Axes, result: Mapping[str, Any], gains: Array) -> None:
     chosen, text = result["verify_length"], "reject: decode plainly"
     if chosen:
         text = f"{result['decision']}: ℓ = {chosen}, {100 * result['gain']:+.0f} %"

@@ -7,20 +7,23 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from dspark_mini.inputs import numbers, weight_matrix
+from dspark_mini.contracts import numbers, takes
+from dspark_mini.viz.arguments import labelled, texts
 from dspark_mini.viz.colors import SMALL, STROKES, Look
 from dspark_mini.viz.draw import cell_text, cells, write
-from dspark_mini.viz.labels import check_count, check_labelled, names, one_line
+from dspark_mini.viz.labels import names
 from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, picture, plot_axes
 
+Array = NDArray[np.float64]
 SIGNED = LinearSegmentedColormap.from_list("bias", ["#9c4400", "#e0a070", "#e4e6e8", "#7ab4dc", "#00508a"])
 HATCHES = ("", "////", "....", "\\\\\\\\")
 
 
+@takes(tables=labelled("biases", numbers("rows", "columns")), before=texts("rows"), after=texts("columns"))
 def bias_tables(
-    tables: Mapping[str, ArrayLike], before: Sequence[object] | None = None, after: Sequence[object] | None = None
+    tables: Mapping[str, Array], before: Sequence[object] | None = None, after: Sequence[object] | None = None
 ) -> Picture:
     """Draw tables of biases side by side: one row per previous token or prefix, one column per next token.
 
@@ -32,18 +35,14 @@ def bias_tables(
     Returns:
         The picture: blue cells favour a token, brown ones disfavour it; each cell shows its bias.
     """
-    check_labelled("tables", tables, "biases")
-    values = {label: weight_matrix(f"tables[{label!r}]", table) for label, table in tables.items()}
-    rows, columns = next(iter(values.values())).shape
-    for label, table in values.items():
-        weight_matrix(f"tables[{label!r}]", table, rows, columns)
-    row_names, column_names = names("before", before, rows, "rows"), names("after", after, columns, "columns")
-    largest = max(float(np.abs(table).max()) for table in values.values()) or 1.0
-    cell = min(0.5, 7.4 / (len(values) * (columns + 0.6)))  # inches
+    rows, columns = next(iter(tables.values())).shape
+    row_names, column_names = names(before, rows), names(after, columns)
+    largest = max(float(np.abs(table).max()) for table in tables.values()) or 1.0
+    cell = min(0.5, 7.4 / (len(tables) * (columns + 0.6)))  # inches
     letters = max(len(name) for name in column_names)
-    figure = picture(len(values) * cell * (columns + 0.6) + 1.0, cell * rows + 0.6 + 0.075 * letters)
+    figure = picture(len(tables) * cell * (columns + 0.6) + 1.0, cell * rows + 0.6 + 0.075 * letters)
     step = 1 + int(0.17 / cell)  # names that would touch are left out
-    for ax, (label, table) in zip(plot_axes(figure, len(values)), values.items()):
+    for ax, (label, table) in zip(plot_axes(figure, len(tables)), tables.items()):
         _draw_table(ax, table / largest, table, with_numbers=cell > 0.3)
         ax.set_yticks(range(0, rows, step), row_names[::step], parse_math=False)
         ax.tick_params(labeltop=True, labelbottom=False)
@@ -53,7 +52,7 @@ def bias_tables(
     return figure
 
 
-def _draw_table(ax: Axes, shares: NDArray[np.float64], table: NDArray[np.float64], with_numbers: bool) -> None:
+def _draw_table(ax: Axes, shares: Array, table: Array, with_numbers: bool) -> None:
     at = list(np.ndindex(table.shape))
     cells(ax, [(x, y) for y, x in at], [SIGNED((shares[index] + 1.0) / 2.0) for index in at], "biases")
     for y, x in at if with_numbers else ():
@@ -63,7 +62,8 @@ def _draw_table(ax: Axes, shares: NDArray[np.float64], table: NDArray[np.float64
     hide_spines(ax)
 
 
-def block_shares(shares: Mapping[str, ArrayLike], blocks: Sequence[object], title: str | None = None) -> Picture:
+@takes(blocks=texts("n"), shares=labelled("shares", numbers("n", low=0.0)))
+def block_shares(shares: Mapping[str, Array], blocks: Sequence[object], title: str | None = None) -> Picture:
     """Draw how often several ways of drafting bring each block.
 
     Args:
@@ -74,23 +74,19 @@ def block_shares(shares: Mapping[str, ArrayLike], blocks: Sequence[object], titl
     Returns:
         The picture: a group of bars per block, one bar per label, each with its share.
     """
-    check_labelled("shares", shares, "shares")
-    bars = {label: numbers(f"shares[{label!r}]", values, low=0.0) for label, values in shares.items()}
-    for label, values in bars.items():
-        check_count(f"shares[{label!r}]", values.tolist(), len(blocks), "blocks")
-    figure = picture(6.6, 0.9 + len(blocks) * (0.25 * len(bars) + 0.2))
+    figure = picture(6.6, 0.9 + len(blocks) * (0.25 * len(shares) + 0.2))
     (ax,) = plot_axes(figure)
-    thickness = 0.8 / len(bars)
-    for number, (label, values) in enumerate(bars.items()):
+    thickness = 0.8 / len(shares)
+    for number, (label, values) in enumerate(shares.items()):
         color, hatch = STROKES[number % len(STROKES)][0], HATCHES[number % len(HATCHES)]
-        ys = np.arange(len(blocks)) + (number - (len(bars) - 1) / 2) * thickness
+        ys = np.arange(len(blocks)) + (number - (len(shares) - 1) / 2) * thickness
         look: Look = {"facecolor": "none" if hatch else color, "edgecolor": color, "hatch": hatch}
         ax.barh(ys, values, thickness * 0.8, linewidth=1.2, label=label, **look)
         for y, value in zip(ys, values):
             write(ax, value + 0.01, y, f"{value:.2f}", size=SMALL, ha="left", va="center_baseline")
-    largest = max(float(values.max(initial=0.0)) for values in bars.values())
+    largest = max(float(values.max()) for values in shares.values())
     ax.set(ylim=(len(blocks) - 0.5, -0.5), xlim=(0.0, 1.12 * largest or 1.0))
-    ax.set_yticks(range(len(blocks)), [one_line(block) for block in blocks], parse_math=False)
+    ax.set_yticks(range(len(blocks)), names(blocks, len(blocks)), parse_math=False)
     ax.set_xticks([])
     hide_spines(ax, "bottom")
     legend(figure, handle_length=2.0)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 
 def subscript(letter: str, number: int) -> str:
@@ -25,26 +24,11 @@ def word(token: int, words: Sequence[object] | None) -> str:
     return one_line(words[token])
 
 
-def names(argument: str, given: Sequence[object] | None, count: int, what: str) -> list[str]:
-    """Return the names that were given for each of `count` things, or their numbers."""
-    if given is None:
-        return [str(number) for number in range(count)]
-    check_count(argument, given, count, what)
-    return [one_line(name) for name in given]
+def names(given: Sequence[object] | None, count: int) -> list[str]:
+    """Return the names that were given for `count` things, or their numbers."""
+    return list(map(str, range(count) if given is None else given))
 
 
 def short(value: float) -> str:
     """Return a number with two decimals and without the zero before the point: .07."""
     return f"{value:.2f}".removeprefix("0")
-
-
-def check_labelled(name: str, value: Mapping[str, Any], content: str) -> None:
-    """Raise a ValueError unless an argument is a dict with at least one entry."""
-    if not isinstance(value, Mapping) or not value:
-        raise ValueError(f"{name} must be a dict from label to {content}, with at least one entry.")
-
-
-def check_count(name: str, found: Sequence[object], count: int, what: str) -> None:
-    """Raise a ValueError unless an argument has one entry for each of `count` things."""
-    if len(found) != count:
-        raise ValueError(f"{name} has {len(found)} entries for {count} {what}.")

@@ -7,23 +7,30 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
-from numpy.typing import ArrayLike, NDArray
 
-from dspark_mini.inputs import tree_parents, whole_number, whole_numbers
-from dspark_mini.viz import labels
+from dspark_mini.contracts import integer, integers, parent_nodes, takes
+from dspark_mini.viz.arguments import Booleans, booleans, texts
 from dspark_mini.viz.colors import BLUE, FAINT, INK, ORANGE, SMALL
 from dspark_mini.viz.draw import box, cells, write
-from dspark_mini.viz.labels import check_count, subscript
+from dspark_mini.viz.labels import names as names_of
+from dspark_mini.viz.labels import subscript
 from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, picture, plot_axes
 
 
+@takes(
+    mask=booleans("rows", "columns"),
+    context_length=integer(high="columns"),
+    anchors=integers("A", high="context_length", empty=True),
+    block_length=integer(low=1),
+    positions=integers("context_length"),
+)
 def mask_picture(
-    mask: ArrayLike,
+    mask: Booleans,
     context_length: int,
-    anchors: ArrayLike | None = None,
+    anchors: Sequence[int] | None = None,
     block_length: int | None = None,
     title: str | None = None,
-    positions: ArrayLike | None = None,
+    positions: Sequence[int] | None = None,
 ) -> Picture:
     """Draw the attention mask of one or more blocks that follow a context.
 
@@ -38,55 +45,39 @@ def mask_picture(
     Returns:
         The picture, for masks of up to about 60 by 80 cells.
     """
-    on = _boolean_matrix(mask)  # (rows, columns)
-    rows, columns = on.shape
-    context = whole_number("context_length", context_length, low=0, high=columns)
-    outlined = [] if anchors is None else whole_numbers("anchors", anchors, low=0, high=context)
-    length = _block_length(rows, len(outlined), block_length)
-    numbers = list(range(context)) if positions is None else whole_numbers("positions", positions, low=0)
-    check_count("positions", numbers, context, "context columns")
-    xs = [_shifted(column, context, length) for column in range(columns)]
+    rows, columns = mask.shape
+    anchors = anchors or []
+    length = _block_length(rows, len(anchors), block_length)
+    xs = [_shifted(column, context_length, length) for column in range(columns)]
     ys = [_shifted(row, 0, length) for row in range(rows)]
     side = min(0.28, 7.4 / (xs[-1] + 1), 6.0 / (ys[-1] + 1))  # inches per cell
     figure = picture(side * (xs[-1] + 1) + 1.4, side * (ys[-1] + 1) + 1.6)
     (ax,) = plot_axes(figure)
-    _draw_cells(ax, on, xs, ys)
-    for block, anchor in enumerate(outlined):
+    _draw_cells(ax, mask, xs, ys)
+    for block, anchor in enumerate(anchors):
         top, bottom = ys[block * length], ys[(block + 1) * length - 1]
         box(ax, anchor, (top + bottom) / 2, 0.9, bottom - top + 0.9, edge=ORANGE, radius=0.2)
-    _draw_borders(ax, xs, ys, context, length)
-    _label_columns(ax, xs, numbers, length, side)
-    names = _block_names(ys, length)[:: 1 + int(0.16 / (length * side))]
-    ax.set_yticks([y for y, _ in names], [name for _, name in names])
+    _draw_borders(ax, xs, ys, context_length, length)
+    _label_columns(ax, xs, list(range(context_length) if positions is None else positions), length, side)
+    blocks = _block_names(ys, length)[:: 1 + int(0.16 / (length * side))]
+    ax.set_yticks([y for y, _ in blocks], [name for _, name in blocks])
     outline = [Patch(facecolor="none", edgecolor=ORANGE, linewidth=1.3, label="anchor of the block")]
-    _explain(figure, outline if outlined else [])
+    _explain(figure, outline if anchors else [])
     label_axes(ax, title, pad=22)
     return figure
 
 
 def _block_length(rows: int, anchors: int, block_length: int | None) -> int:
     blocks = max(1, anchors)
-    length = whole_number("block_length", max(1, rows // blocks) if block_length is None else block_length, low=1)
+    length = block_length or max(1, rows // blocks)
     if anchors and blocks * length != rows:
         raise ValueError(f"mask has {rows} rows, but {blocks} anchors by block_length {length} are {blocks * length}.")
     return length
 
 
-def _boolean_matrix(mask: ArrayLike) -> NDArray[np.bool_]:
-    try:
-        values = np.asarray(mask)
-    except ValueError:
-        raise ValueError("mask must be a matrix, but its rows have different lengths.") from None
-    if values.ndim != 2 or 0 in values.shape:
-        raise ValueError(f"mask must be a matrix of booleans with at least one cell, not of shape {values.shape}.")
-    if not np.isin(values, (0, 1)).all():
-        raise ValueError("mask must hold nothing but True and False.")
-    return values.astype(np.bool_)
-
-
-def _draw_cells(ax: Axes, on: NDArray[np.bool_], xs: Sequence[float], ys: Sequence[float]) -> None:
+def _draw_cells(ax: Axes, mask: Booleans, xs: Sequence[float], ys: Sequence[float]) -> None:
     for value, color, name in ((True, BLUE, "may attend"), (False, FAINT, "masked")):
-        cells(ax, [(xs[column], ys[row]) for row, column in np.argwhere(on == value)], color, name)
+        cells(ax, [(xs[column], ys[row]) for row, column in np.argwhere(mask == value)], color, name)
     ax.set(xlim=(-0.8, xs[-1] + 0.8), ylim=(ys[-1] + 0.8, -0.8), aspect="equal")
     label_axes(ax, x="column: key", y="row: query")
     hide_spines(ax)
@@ -118,10 +109,10 @@ def _label_columns(ax: Axes, xs: list[float], numbers: list[int], length: int, s
     context = len(numbers)
     step = next((n for n in (1, 2, 5, 10) if n * side >= 0.2), 20)
     ax.set_xticks(range(0, context, step), [str(n) for n in numbers[::step]])
-    names = _block_names(xs[context:], length)
-    if len(names) > 1 and length * side < 0.62:  # inches: too narrow for a name each
-        names = [((xs[context] + xs[-1]) / 2, "blocks")]
-    for x, name in [((context - 1) / 2, "context")] * bool(context) + names:
+    blocks = _block_names(xs[context:], length)
+    if len(blocks) > 1 and length * side < 0.62:  # inches: too narrow for a name each
+        blocks = [((xs[context] + xs[-1]) / 2, "blocks")]
+    for x, name in [((context - 1) / 2, "context")] * bool(context) + blocks:
         write(ax, x, -1.0, name, size=SMALL, va="bottom")
 
 
@@ -132,7 +123,8 @@ def _block_names(places: list[float], length: int) -> list[tuple[float, str]]:
     return [((block[0] + block[-1]) / 2, name) for block, name in zip(blocks, names, strict=True)]
 
 
-def verification_picture(mask: ArrayLike, context_length: int) -> Picture:
+@takes(mask=booleans("n", "n"), context_length=integer(high="n"))
+def verification_picture(mask: Booleans, context_length: int) -> Picture:
     """Draw the mask of a verification forward, in which the context has rows too, and what each row predicts.
 
     Args:
@@ -142,16 +134,12 @@ def verification_picture(mask: ArrayLike, context_length: int) -> Picture:
     Returns:
         The picture, for up to about 30 tokens.
     """
-    on = _boolean_matrix(mask)  # (n, n)
-    n = len(on)
-    context = whole_number("context_length", context_length, low=0, high=n)
-    if on.shape != (n, n):
-        raise ValueError(f"mask must be square, not of shape {on.shape}.")
+    n, context = len(mask), context_length
     places = [k + 0.6 * (k >= context) for k in range(n)]
     side = min(0.3, 6.0 / (n + 1))  # inches per cell
     figure = picture(side * (n + 1) + 2.4, side * (n + 1) + 1.4)
     (ax,) = plot_axes(figure)
-    _draw_cells(ax, on, places, places)
+    _draw_cells(ax, mask, places, places)
     ax.set_xlim(-0.8, places[-1] + 3.4)  # room for what the rows predict
     names = [subscript("x", k) if k >= 0 else "·" for k in range(1 - context, n - context + 1)]
     ax.set_xticks(places, names)
@@ -164,8 +152,9 @@ def verification_picture(mask: ArrayLike, context_length: int) -> Picture:
     return figure
 
 
+@takes(parents=parent_nodes("n"), mask=booleans("n", "columns"), names=texts("n"))
 def tree_mask_picture(
-    mask: ArrayLike, parents: ArrayLike, names: Sequence[object] | None = None, title: str | None = None
+    mask: Booleans, parents: Sequence[int], names: Sequence[object] | None = None, title: str | None = None
 ) -> Picture:
     """Draw the attention mask of a draft tree.
 
@@ -178,17 +167,16 @@ def tree_mask_picture(
     Returns:
         The picture, for up to about 40 nodes.
     """
-    nodes = len(tree_parents("parents", parents))
-    on = _boolean_matrix(mask)  # (n, context + n)
-    if len(on) != nodes or on.shape[1] < nodes:
-        raise ValueError(f"mask must have one row per node ({nodes}) and at least as many columns, not {on.shape}.")
-    context = on.shape[1] - nodes
-    node_names = labels.names("names", names, nodes, "nodes")
-    xs = [column + (0.8 if column >= context > 0 else 0.0) for column in range(on.shape[1])]
+    nodes, columns = mask.shape
+    if columns < nodes:
+        raise ValueError(f"mask has shape {mask.shape}, but it needs a column per node.")
+    context = columns - nodes
+    node_names = names_of(names, nodes)
+    xs = [column + (0.8 if column >= context > 0 else 0.0) for column in range(columns)]
     side = min(0.3, 6.4 / (xs[-1] + 1))  # inches per cell
     figure = picture(side * (xs[-1] + 1) + 1.6, side * nodes + 1.5)
     (ax,) = plot_axes(figure)
-    _draw_cells(ax, on, xs, range(nodes))
+    _draw_cells(ax, mask, xs, range(nodes))
     if context:
         ax.vlines(xs[context] - 0.9, -0.7, nodes - 0.3, color=INK, linewidth=2.0)
         write(ax, (context - 1) / 2, nodes - 0.2, "context", size=SMALL, va="top")

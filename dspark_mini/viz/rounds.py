@@ -10,10 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
-from dspark_mini.inputs import whole_number, whole_numbers
+from dspark_mini.contracts import takes, tokens
+from dspark_mini.kinds import whole
+from dspark_mini.viz.arguments import labelled
 from dspark_mini.viz.colors import BLUE, FAINT, GREEN, INK, OPEN, ORANGE, SMALL, Look, solid
 from dspark_mini.viz.draw import box, write
-from dspark_mini.viz.labels import check_labelled, subscript, word
+from dspark_mini.viz.labels import subscript, word
 from dspark_mini.viz.style import Picture, canvas, label_axes, legend, picture, plot_axes
 
 # The look of a token by its fate; each differs from the others without colour too.
@@ -57,8 +59,8 @@ def _draw_round(
 ) -> set[str]:
     """Draw one round, and return the fates in it."""
     drafted, emitted = list(round_["drafted"]), list(round_["emitted"])
-    verified = whole_number("verified", round_["verified"], low=0, high=len(drafted))
-    accepted = whole_number("accepted", round_["accepted"], low=0, high=verified)
+    verified = whole("verified", round_["verified"], 0, len(drafted))
+    accepted = whole("accepted", round_["accepted"], 0, verified)
     kept = min(accepted, len(emitted))
     fates = ["accepted"] * kept + ["cut"] * (accepted - kept)
     fates += ["rejected"] * (verified - accepted) + ["trimmed"] * (len(drafted) - verified)
@@ -97,7 +99,7 @@ def verified_rounds(
     """
     if not rounds:
         raise ValueError("rounds is empty: it needs at least one pair of drafts and result.")
-    pairs = [(whole_numbers("draft_tokens", drafts, low=0), result) for drafts, result in rounds]
+    pairs = [(tokens("γ")(f"rounds[{i}][0]", drafts, {}), result) for i, (drafts, result) in enumerate(rounds)]
     widest = max(max(len(drafts), len(result["tokens"])) for drafts, result in pairs)
     left = kept if kept is not None else sum(len(result["tokens"]) for _, result in pairs)
     height = STEP * (len(pairs) - 1) + 1.5
@@ -117,7 +119,7 @@ def _draw_verified(
     ax: Axes, top: float, drafts: list[int], result: Mapping[str, Any], words: Sequence[str] | None, left: int
 ) -> None:
     """Draw one round, of which the first `left` emitted tokens belong to the output."""
-    accepted = whole_number("accepted", result["accepted"], low=0)
+    accepted = whole("accepted", result["accepted"], low=0)
     for k, token in enumerate(drafts):
         look = LOOKS["accepted" if k < accepted else "rejected" if k == accepted else "trimmed"]
         _token(ax, k, top, "" if k == accepted else word(token, words), look)
@@ -129,6 +131,7 @@ def _draw_verified(
         _token(ax, k, top - 1.0, word(token, words), look)
 
 
+@takes(rounds=labelled("a pair of row counts"))
 def cache_rows(rounds: Mapping[str, tuple[int, int]]) -> Picture:
     """Draw the cache rows that one forward wrote, and those that are dropped again.
 
@@ -138,13 +141,12 @@ def cache_rows(rounds: Mapping[str, tuple[int, int]]) -> Picture:
     Returns:
         The picture: one line per round; rows that stay are filled, dropped ones dashed.
     """
-    check_labelled("rounds", rounds, "a pair of row counts")
     widest = max(rows for rows, _ in rounds.values())
     inch = min(0.44, 7.6 / (widest + 6.5))
     figure = picture(inch * (widest + 6.5), inch * (len(rounds) + 0.6) + 0.3)
     ax = canvas(figure, -6.3, widest + 0.2, -len(rounds) + 0.2 - 0.3 / inch, 0.8)
     for number, (label, (rows, dropped)) in enumerate(rounds.items()):
-        stays = rows - whole_number(f"rounds[{label!r}][1]", dropped, low=0, high=rows)
+        stays = rows - whole(f"rounds[{label!r}][1]", dropped, 0, rows)
         write(ax, -0.3, -number, label, size=SMALL, ha="right")
         for k in range(rows):
             _token(ax, k, -number, subscript("x", k), CACHE_LOOKS["row stays" if k < stays else "row is dropped"])
@@ -152,6 +154,7 @@ def cache_rows(rounds: Mapping[str, tuple[int, int]]) -> Picture:
     return figure
 
 
+@takes(totals=labelled("the result of round_totals"))
 def draft_fates(totals: Mapping[str, Mapping[str, Any]]) -> Picture:
     """Draw what became of all drafts of several runs, and the tokens per round of each.
 
@@ -161,7 +164,6 @@ def draft_fates(totals: Mapping[str, Mapping[str, Any]]) -> Picture:
     Returns:
         The picture: one bar per run, from the accepted drafts to the trimmed ones, followed by τ.
     """
-    check_labelled("totals", totals, "the result of round_totals")
     figure = picture(7.4, 0.55 * len(totals) + 1.3)
     (ax,) = plot_axes(figure)
     ys, ends = -np.arange(len(totals)), np.zeros(len(totals))

@@ -7,12 +7,13 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from dspark_mini.inputs import numbers, tree_nodes, whole_numbers
+from dspark_mini.contracts import integers, numbers, parent_nodes, takes, tokens
+from dspark_mini.rules import siblings_differ
+from dspark_mini.viz.arguments import fields
 from dspark_mini.viz.colors import INK, ORANGE, SMALL, Look, solid
 from dspark_mini.viz.draw import Point, box, write
-from dspark_mini.viz.labels import check_count, one_line, short, word
+from dspark_mini.viz.labels import one_line, short, word
 from dspark_mini.viz.style import Picture, canvas, picture
 
 STEP, LINE = 2.1, 1.25  # from depth to depth, and from leaf to leaf
@@ -20,10 +21,14 @@ WIDE, TALL = 1.5, 0.52  # a node's box
 ROOT = -1
 
 
+@takes(
+    tree=fields(tokens=tokens("n"), parents=parent_nodes("n"), log_probs=numbers("n")),
+    path=integers("path", below="n", empty=True),
+)
 def draft_tree(
     tree: Mapping[str, Any],
     words: Sequence[object] | None = None,
-    path: ArrayLike = (),
+    path: Sequence[int] = (),
     root: object = "x₀",
     title: str | None = None,
 ) -> Picture:
@@ -39,14 +44,11 @@ def draft_tree(
     Returns:
         The picture; below each node stand its index and the probability of its path.
     """
-    tokens, parents = tree_nodes("tokens", tree["tokens"], "parents", tree["parents"])
-    taken = whole_numbers("path", path, low=0, high=len(tokens) - 1)
-    notes = [str(node) for node in range(len(tokens))]
+    siblings_differ(tree["tokens"], tree["parents"])
+    notes = [str(node) for node in range(len(tree["tokens"]))]
     if "log_probs" in tree:
-        probabilities = np.exp(numbers("log_probs", tree["log_probs"]))
-        check_count("log_probs", probabilities.tolist(), len(tokens), "nodes")
-        notes = [f"{note}:  {_rounded(value)}" for note, value in zip(notes, probabilities, strict=True)]
-    places = _places(parents)
+        notes = [f"{note}:  {_rounded(value)}" for note, value in zip(notes, np.exp(tree["log_probs"]), strict=True)]
+    places = _places(tree["parents"])
     deepest, lowest = max(x for x, _ in places.values()), max(-y for _, y in places.values())
     inch, top = min(0.62, 8.6 / (deepest + 2.2)), 1.0 if title else 0.4
     figure = picture(inch * (deepest + 2.2), inch * (lowest + top + 0.6))
@@ -54,8 +56,8 @@ def draft_tree(
     if title:
         write(ax, deepest / 2, 0.75, title, bold=True)
     box(ax, *places[ROOT], WIDE, TALL, one_line(root), fill=INK, ink="white", size=SMALL)
-    for node, (token, parent, note) in enumerate(zip(tokens, parents, notes, strict=True)):
-        (x, y), (start_x, start_y), is_taken = places[node], places[parent], node in taken
+    for node, (token, parent, note) in enumerate(zip(tree["tokens"], tree["parents"], notes, strict=True)):
+        (x, y), (start_x, start_y), is_taken = places[node], places[parent], node in path
         line: Look = {"color": ORANGE, "linewidth": 2.6} if is_taken else {"color": INK, "linewidth": 1.0}
         ax.plot([start_x + WIDE / 2, x - WIDE / 2], [start_y, y], zorder=1, solid_capstyle="round", **line)
         box(ax, x, y, WIDE, TALL, word(token, words), size=SMALL, **(solid(ORANGE) if is_taken else {}))

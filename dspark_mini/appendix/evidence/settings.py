@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dspark_mini.inputs import number, whole_number
+from dspark_mini.kinds import number, whole
 
 EXPERIMENTS = ("table_1", "figure_2", "figure_3", "figure_4", "figure_5", "figure_6", "figure_7_8")
 COMPARED = ("autoregressive", "dflash", "dspark")  # the drafters of Table 1
@@ -34,11 +34,11 @@ class Settings:
     served_seconds: float = 6.0  # spent on each way to choose verify lengths, for each R
 
     def __post_init__(self) -> None:
-        whole_number("prompts", self.prompts, low=2)  # one half fits temperatures, the other tests them
-        whole_number("max_new_tokens", self.max_new_tokens, low=1)
-        number("served_seconds", self.served_seconds, low=0.0)
+        whole("prompts", self.prompts, low=2)  # one half fits temperatures, the other tests them
+        whole("max_new_tokens", self.max_new_tokens, low=1)
+        number(low=0.0)("served_seconds", self.served_seconds, {})
         for index, count in enumerate(self.concurrency):
-            whole_number(f"concurrency[{index}]", count, low=1)
+            whole(f"concurrency[{index}]", count, low=1)
         if not self.seeds:
             raise ValueError("seeds is empty; it needs at least one.")
         for index, name in enumerate(self.only):
