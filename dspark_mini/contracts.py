@@ -15,11 +15,10 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
+from dspark_mini.bias_rows import BiasRows, bias_rows
+from dspark_mini.conversion import Sizes
 from dspark_mini.kinds import (
-    BiasRows,
     Kind,
-    Sizes,
-    bias_rows,
     chance,
     chance_rows,
     chances,

@@ -6,7 +6,8 @@ the 0-based position and the value.
 
 from __future__ import annotations
 
-from dspark_mini.kinds import Array, whole
+from dspark_mini.conversion import Array
+from dspark_mini.kinds import whole
 
 # --- Lesson 00 --------------------------------------------------------------------------------------------------------
 

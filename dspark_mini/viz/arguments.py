@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dspark_mini.kinds import Kind, Sizes, as_real, bind, is_sequence
+from dspark_mini.conversion import Sizes, as_real, bind, is_sequence
+from dspark_mini.kinds import Kind
 from dspark_mini.viz.labels import one_line
 
 Booleans = NDArray[np.bool_]

@@ -11,7 +11,8 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
 from dspark_mini.contracts import chance_rows, integers, takes
-from dspark_mini.kinds import Sizes, whole
+from dspark_mini.conversion import Sizes
+from dspark_mini.kinds import whole
 from dspark_mini.viz.arguments import labelled
 from dspark_mini.viz.colors import BLUE, FAINT, INK
 from dspark_mini.viz.draw import Point, cell_text, cells, write

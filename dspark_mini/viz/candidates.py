@@ -13,7 +13,7 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike, NDArray
 
 from dspark_mini.contracts import integer, logits, takes, tokens
-from dspark_mini.kinds import Sizes
+from dspark_mini.conversion import Sizes
 from dspark_mini.viz.arguments import labelled, texts
 from dspark_mini.viz.colors import INK, ORANGE, SMALL, STROKES
 from dspark_mini.viz.draw import box, cell_text, cells

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dspark_mini.kinds import BiasRows
+from dspark_mini.bias_rows import BiasRows
 
 TOLERANCE = 1e-9
 

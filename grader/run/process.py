@@ -37,7 +37,7 @@ MAX_PARTS = 50_000  # a cell says twice where it is, a .py file once a statement
 MAX_BATCH = 64 << 20  # bytes of all replies to one batch of calls; right answers take far less
 MAX_PIECE = 1 << 20  # characters
 CHILD_FILES = ("calling.py", "generators.py", "loader.py", "main.py", "wire.py", "__init__.py")
-LIBRARY_FILES = ("contracts.py", "kinds.py", "violations.py", "rules.py", "inputs.py")
+LIBRARY_FILES = ("bias_rows.py", "contracts.py", "conversion.py", "inputs.py", "kinds.py", "rules.py", "violations.py")
 # What a lesson imports of the kit, as far as a child needs it: input checks, and a check that does nothing.
 INERT_GRADER = '"""Checks run outside of this process."""\n\n\ndef check(*arguments: object) -> None:\n    pass\n'
 COMMAND = (

@@ -9,8 +9,8 @@ A variant is a patch of the reference's source, in a file per lesson that reads 
 
 A section names a task and the property that must catch what follows, or ``right``. A patch begins with its name and
 what its author believed, or what is unusual about its style. It replaces the text after ``-``, whole lines where they
-match, by the text after ``+``; without ``-`` it replaces the whole solution. Generated variants follow: the bug that the
-clinic hands out, a noisy reference, and faults of manners, which are the same for every task (manners.py).
+match, by the text after ``+``; without ``-`` it replaces the whole solution. Generated variants follow: the bug that
+the clinic hands out, a noisy reference, and faults of manners, which are the same for every task (manners.py).
 """
 
 from __future__ import annotations
@@ -124,7 +124,8 @@ def all_variants() -> Iterator[Variant]:
 
 
 def _old() -> Iterator[Variant]:
-    import importlib, pkgutil
+    import importlib
+    import pkgutil
 
     for module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
         if not module.startswith("lesson_"):

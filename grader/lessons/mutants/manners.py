@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dspark_mini.kinds import BiasRows
+from dspark_mini.bias_rows import BiasRows
 from grader.check.comparison import same_value, shown, type_fault
 from grader.check.judges import PlainTypes, Repeatable, twins
 from grader.lessons.tasks import Task

@@ -16,8 +16,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dspark_mini.bias_rows import BiasRows
 from dspark_mini.contracts import Contract
-from dspark_mini.kinds import BiasRows
 from grader.run.child.wire import Seed as Seed
 from grader.run.child.wire import encoded, packed
 

@@ -295,7 +295,10 @@ def test_the_folder_of_the_library_goes_away() -> None:
         "grader/run/__init__.py",
         *(f"grader/run/child/{name}.py" for name in ("__init__", "calling", "generators", "loader", "main", "wire")),
         "dspark_mini/__init__.py",
-        *(f"dspark_mini/{name}.py" for name in ("contracts", "inputs", "kinds", "rules", "violations")),
+        *(
+            f"dspark_mini/{name}.py"
+            for name in ("bias_rows", "contracts", "conversion", "inputs", "kinds", "rules", "violations")
+        ),
     }
 
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from dspark_mini.kinds import BiasRows
+from dspark_mini.bias_rows import BiasRows
 from grader.run.child import wire
 from grader.run.child.calling import Seed
 from grader.run.child.wire import DTYPES, HEADER, MAX_DEPTH, MAX_ITEMS, Opaque, WireError, packed, receive, send, unpack
