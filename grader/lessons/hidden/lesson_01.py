@@ -285,7 +285,7 @@ def long_drafts(rng: Rng) -> Iterator[Call]:
 def any_lengths(rng: Rng) -> Iterator[Call]:
     for _ in range(20):
         yield call(int(rng.integers(2, 16)), int(rng.integers(2, 9)))
-    yield call(256, 64)
+    yield call(120, 30)
 
 
 def no_context(rng: Rng) -> Iterator[Call]:
