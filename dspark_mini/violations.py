@@ -23,6 +23,9 @@ def spoiled(value: Any, bad: tuple[Any, ...]) -> Iterator[Any]:
     if isinstance(value, (Mapping, str)) or not np.iterable(value):
         yield from () if isinstance(value, Mapping) else bad
         return
+    if len(set(map(np.shape, value))) > 1:  # rows of several lengths
+        yield from ([row, *value[1:]] for row in spoiled(value[0], bad))
+        return
     array = np.array(value, dtype=np.float64)
     for number in bad if array.size else ():
         for at in (0, -1):
