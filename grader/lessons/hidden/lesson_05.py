@@ -208,6 +208,7 @@ def low_starts(rng: Rng) -> Iterator[Call]:
         low = [rng.uniform(0.05, 0.25), *rng.uniform(0.995, 0.999, size=4)]
         rows.insert(int(rng.integers(0, len(rows) + 1)), low)
         yield call(rows, int(rng.integers(1, 5)))
+    yield call([[0.6, 0.6, 0.6], [0.5]], 3)
 
 
 def every_budget(rng: Rng) -> Iterator[Call]:
