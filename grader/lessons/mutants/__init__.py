@@ -110,7 +110,6 @@ def all_variants() -> Iterator[Variant]:
         for patch in patches(path.read_text(encoding="utf-8")):
             caught_by = "" if patch.caught_by == "right" else patch.caught_by
             yield Variant(patch.task, patch.name, patch.about, caught_by, patched(patch))
-    yield from _old()
     for task in TASKS.values():
         if bug := getattr(clinic_bugs, task.function, None):
             patch = Patch(
@@ -121,24 +120,3 @@ def all_variants() -> Iterator[Variant]:
         yield Variant(task.id, noisy.name, noisy.about, "", patched(noisy))
         for name, caught_by, about, function in bad_manners(task):
             yield Variant(task.id, name, about, caught_by, generated=function)
-
-
-def _old() -> Iterator[Variant]:
-    import importlib
-    import pkgutil
-
-    for module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
-        if not module.startswith("lesson_"):
-            continue
-        found = importlib.import_module(f"{__name__}.{module}")
-        for identity, by_property in found.WRONG.items():
-            for caught_by, listed in by_property.items():
-                for name, old, new, about in listed:
-                    new = textwrap.dedent(new).strip("\n") if not old else new
-                    yield Variant(
-                        identity, name, about, caught_by, patched(Patch(identity, caught_by, name, about, old, new))
-                    )
-        for identity, listed in found.RIGHT.items():
-            for name, old, new, about in listed:
-                new = textwrap.dedent(new).strip("\n") if not old else new
-                yield Variant(identity, name, about, "", patched(Patch(identity, "right", name, about, old, new)))
