@@ -23,10 +23,11 @@ def spoiled(value: Any, bad: tuple[Any, ...]) -> Iterator[Any]:
     if isinstance(value, (Mapping, str)) or not np.iterable(value):
         yield from () if isinstance(value, Mapping) else bad
         return
-    if len(set(map(np.shape, value))) > 1:  # rows of several lengths
-        yield from ([row, *value[1:]] for row in spoiled(value[0], bad))
+    entries = list(value)
+    if any(np.shape(entry) != np.shape(entries[0]) for entry in entries):  # rows of several lengths
+        yield from ([row, *entries[1:]] for row in spoiled(entries[0], bad))
         return
-    array = np.array(value, dtype=np.float64)
+    array = np.array(entries, dtype=np.float64)
     for number in bad if array.size else ():
         for at in (0, -1):
             flat = array.ravel().tolist()
