@@ -1,7 +1,7 @@
 """How much faster schedule_prefixes is than Algorithm 1 in plain Python: `python tests/benchmarks/scheduling_speed.py`.
 
 Both get the same confidences and the same table. The loop gets them as lists, which suits it; schedule_prefixes gets
-arrays, and lists too, whose conversion takes about half of the time. Which share of the tokens is admitted depends on the
+arrays, and lists too, whose conversion takes half of the time. Which share of the tokens is admitted depends on the
 table. Growth is that of n · log n where the last column stays the same from R = 512 to R = 4,096.
 """
 
