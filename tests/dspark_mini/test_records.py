@@ -41,5 +41,5 @@ def test_a_record_shares_no_list_with_the_caller_or_within_itself() -> None:
 
 
 def test_candidates_and_confidences_must_be_as_many() -> None:
-    with pytest.raises(ValueError, match="confidences has 1 entries, but axis 0 must be γ = 2"):
+    with pytest.raises(ValueError, match="confidences has 1 entry, but axis 0 must be γ = 2"):
         build_draft_record("dspark", [4, 5], [0.5], 0.5)
