@@ -12,6 +12,7 @@ from grader.run.child.calling import Call, LocalCaller, Outcome
 from grader.run.child.loader import new_namespace, run_piece
 from grader.run.child.wire import MAX_REPLY, Opaque, WireError, packed, receive, send
 
+FLAGS = ("changed", "timed_out", "changed_results")  # of an outcome
 MAX_MESSAGE = 500  # characters
 FLUSH_SECONDS = 0.05  # replies of quick calls travel together
 LIMITS = {"AS": 1 << 30, "CPU": 600, "FSIZE": 1 << 20, "NOFILE": 64, "CORE": 0}  # bytes, seconds, bytes, files, bytes
@@ -51,15 +52,13 @@ def answer(request: dict[str, Any], calls: list[Any], namespace: dict[str, Any],
 
 def packed_reply(number: int, outcome: Outcome) -> bytes:
     """Write an outcome down, without the fields that say nothing; a value too large for the wire goes as its type."""
-    flags: dict[str, Any] = {
-        name: True for name in ("changed", "timed_out", "changed_results") if getattr(outcome, name)
-    }
+    fields: dict[str, Any] = {name: True for name in FLAGS if getattr(outcome, name)}
     if outcome.error is not None:
-        flags |= {"error": outcome.error, "message": outcome.message[:MAX_MESSAGE], "line": outcome.line}
+        fields |= {"error": outcome.error, "message": outcome.message[:MAX_MESSAGE], "line": outcome.line}
     try:
-        return packed({"number": number, "value": outcome.value, **flags}, MAX_REPLY)
+        return packed({"number": number, "value": outcome.value, **fields}, MAX_REPLY)
     except (WireError, TypeError, ValueError, RecursionError, MemoryError):
-        return packed({"number": number, "value": Opaque(outcome.value.type_name), **flags}, MAX_REPLY)
+        return packed({"number": number, "value": Opaque(outcome.value.type_name), **fields}, MAX_REPLY)
 
 
 def load(pieces: list[dict[str, Any]], namespace: dict[str, Any], replies: BinaryIO) -> dict[int, Any]:
