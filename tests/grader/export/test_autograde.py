@@ -49,17 +49,6 @@ def copied(document: Any) -> None:
         document.cells.append(nbformat.from_dict(cell_of(document, name) | {"id": f"{name}-copy"}))
 
 
-def old_schemas(document: Any) -> None:
-    for version, cell in enumerate(cell for cell in document.cells if "nbgrader" in cell.metadata):
-        cell.metadata.nbgrader["schema_version"] = version % 5
-        if version % 5 == 0:
-            del cell.metadata.nbgrader["schema_version"]
-
-
-def missing(document: Any) -> None:
-    document.cells = [cell for cell in document.cells if cell.id not in ("check-2-1", "task-2-2", "check-2-2")]
-
-
 def never_run(document: Any) -> None:
     """Checks that nothing would run: skipped by tag, or turned into text; and a solution that is wrong."""
     cell_of(document, "task-2-1").source = "def dflash_parallel_candidates(block_logits): return []"
@@ -89,7 +78,7 @@ def with_script(document: Any) -> None:
     document.cells.insert(0, nbformat.v4.new_markdown_cell("<script>steal()</script><img src=x onerror=steal()>"))
 
 
-EDITS = [copied, old_schemas, missing, never_run, odd_metadata, partial, noisy, with_script]
+EDITS = [copied, never_run, odd_metadata, partial, noisy, with_script]
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +129,7 @@ def test_every_notebook_gets_the_grader_s_own_scores(course: Path, library: Path
     MetadataValidator().validate_nb(autograded(course, edit.__name__))
 
 
-@pytest.mark.parametrize("student", ["copied", "old_schemas", "noisy", "with_script"])
+@pytest.mark.parametrize("student", ["copied", "noisy", "with_script"])
 def test_what_is_right_gets_full_marks(course: Path, student: str) -> None:
     assert sum(scores(course, student).values()) == MAX
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import sys
-import types
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -14,12 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.check.judges import Example, Values
+from dspark_mini.contracts import integers, takes
+from grader.check.report import PropertyResult
 from grader.export.github import report_to_ci
 from grader.export.lms import write_gradescope, write_moodle
 from grader.export.pages import class_page, file_names, student_page, write_pages
 from grader.export.rosters import ExportError
-from grader.lessons.tasks import Property, Task
+from grader.lessons.tasks import Hidden, Task, example, values
 from grader.run.child.calling import Call, call
 
 LESSON = "02_parallel_drafting"
@@ -62,26 +61,27 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
 
-def found(name: str, passed: bool, message: str = "", hint: str = "") -> dict[str, Any]:
-    return {"name": name, "passed": passed, "message": message, "hint": hint}
+def found(name: str, passed: bool, says: str = "", hint: str = "", *evidence: str, skipped: str = "") -> dict[str, Any]:
+    """A property of `grade --json`, with what it says and the texts of its evidence."""
+    lines = tuple(zip(("input", "expected", "got")[-len(evidence) :], evidence)) if evidence else ()
+    return PropertyResult(name, says, passed, 1, hint, lines, skipped).to_json()
 
 
-TIES = found("ties", False, "The lowest id wins. Input: x = [0.5, 0.5]. Expected: [0]. Got: [1].", "Use >.")
+TIES = found("ties", False, "The lowest id wins.", "Use >.", "x = [0.5, 0.5]", "[0]", "[1]")
 HIDDEN = found("hidden_one", False, "Something else holds.", "Think.")
-SKIPPED = found(
-    "unchanged", False, "Arguments stay. Got: not looked at, because the values are not right yet.", "Copy."
-)
-STOPPED = found("ties", False, "The lowest id wins. Got: TODO 2.2 is not started: do it.", "Use >.")
+SKIPPED = found("unchanged", False, "Arguments stay.", "Copy.", skipped="the values are not right yet")
+REASON = "TODO 2.2 is not started: do it."
+STOPPED = found("ties", False, "The lowest id wins.", "Use >.", REASON)
 
 
 def task(name: str, points: float, status: str, *properties: dict[str, Any]) -> dict[str, Any]:
-    base = {"task": name, "function": f"f_{name}", "points": points, "max_points": 10, "status": status}
+    base = {"task": name, "function": f"f_{name}", "points": points, "max_points": 10, "status": status, "reason": ""}
     return base | {"properties": list(properties)}
 
 
 PASSED = task("2.1", 10, "pass", found("ties", True), found("hidden_one", True))
 PARTIAL = task("2.1", 4, "partial", HIDDEN, TIES, SKIPPED, found("values", True))
-NOT_STARTED = task("2.2", 0, "missing", STOPPED, STOPPED | {"name": "values"})
+NOT_STARTED = task("2.2", 0, "missing", STOPPED, STOPPED | {"name": "values"}) | {"reason": REASON}
 
 
 def result(submission: str, *tasks: dict[str, Any], **changes: Any) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def test_the_class_page_counts_scores_tasks_and_failing_properties() -> None:
 
 def test_the_property_that_fails_most_often_comes_first_and_what_never_ran_does_not_count() -> None:
     only_hidden = task("2.1", 9, "partial", HIDDEN, found("ties", True))
-    crashed = task("2.1", 0, "error", TIES | {"message": "The lowest id wins. Got: NameError in line 3 of your code."})
+    crashed = task("2.1", 0, "error", found("ties", False, "", "", "NameError")) | {"reason": "NameError in line 3."}
     results = [result(f"s{n}", t) for n, t in enumerate([PARTIAL, only_hidden, crashed, crashed, NOT_STARTED])]
     text = Page(class_page(results, links(results))).text
     assert text.index("Something else holds. hidden_one 2 of 2") < text.index("The lowest id wins. ties 1 of 2")
@@ -183,7 +183,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 
 
 def evil_pages() -> list[str]:
-    bad = found(EVIL, False, f"{EVIL} Input: {EVIL}. Expected: {EVIL}. Got: {EVIL}.", EVIL)
+    bad = found(EVIL, False, EVIL, EVIL, EVIL, EVIL, EVIL)
     bad_task = task("2.1", 4, "partial", bad, bad, SKIPPED) | {"function": EVIL}
     results = [result(EVIL, bad_task), UNREADABLE | {"submission": EVIL, "reason": EVIL, "lesson": EVIL}]
     return [*map(student_page, results), class_page(results, links(results))]
@@ -259,25 +259,20 @@ def test_nothing_of_a_hidden_case_is_in_any_page_or_export(
     def hidden_calls(rng: np.random.Generator) -> list[Call]:
         return [call([SECRET]), call([SECRET, 1])]
 
-    def right(numbers: list[int]) -> list[int]:
+    @takes(numbers=integers("N"))
+    def doubled(numbers: list[int]) -> list[int]:
         return [2 * n for n in numbers]
 
     def wrong_where_hidden(numbers: list[int]) -> list[int]:
         if SECRET in numbers:
             raise KeyError(f"{numbers}")
-        return right(numbers)
+        return [2 * n for n in numbers]
 
-    module = types.ModuleType("kit_for_pages")
-    module.__dict__.update(doubled=right)
-    monkeypatch.setitem(sys.modules, "kit_for_pages", module)
-    shown = Values((Example(call([1]), [2]),))
-    properties = (
-        Property("values", "Doubled.", 3, "Twice.", Values(hidden=hidden_calls)),
-        Property("x", "X.", 1, "X.", shown),
-    )
-    checked = Task("2.1", LESSON, "kit_for_pages", "doubled", "double", ("a", "b", "c"), properties).check(
-        wrong_where_hidden
-    )
+    shown = values("x", 1, "X.", "X.", example([1], gives=[2]))
+    hidden = Hidden(doubled, {"values": hidden_calls})
+    core = (values("values", 3, "Doubled.", "Twice."), shown)
+    built = Task("2.1", LESSON, doubled, "double", ("a", "b", "c"), "ints", core).with_hidden(hidden)
+    checked = built.check(wrong_where_hidden, seed=1)
     assert 0 < checked.points < checked.max_points
     results = [result("Ada", checked.to_json())]
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))

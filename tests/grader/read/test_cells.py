@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,10 +23,10 @@ ORIGINALS = originals_of(LESSON)
 SETUP = next(name for name, original in ORIGINALS.items() if original.role == "setup")
 PICTURE = next(name for name, original in ORIGINALS.items() if original.role == "picture")
 F = "block_mask"  # the function of task 2.4
-Made = dict[str, Any]
+CellJson = dict[str, Any]
 
 
-def cell(source: Any, grade_id: str | None = None, **more: Any) -> Made:
+def cell(source: Any, grade_id: str | None = None, **more: Any) -> CellJson:
     metadata = {"nbgrader": {"grade_id": grade_id}} if grade_id else {}
     return {"cell_type": "code", "source": source, "metadata": metadata, "outputs": [], **more}
 
@@ -36,16 +35,16 @@ def answer(value: Any, name: str = F) -> str:
     return f"def {name}(*a):\n    return {value!r}\n"
 
 
-def notebook(*cells: Made, **more: Any) -> str:
+def notebook(*cells: CellJson, **more: Any) -> str:
     return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": list(cells), **more})
 
 
-def sources(*cells: Made) -> list[str]:
+def sources(*cells: CellJson) -> list[str]:
     """What is run of a notebook with these cells."""
     return [piece.source for piece in pieces_of(read_cells(notebook(*cells)), LESSON)]
 
 
-def graded(*cells: Made) -> Any:
+def graded(*cells: CellJson) -> Any:
     """What the function that counts returns, once everything has run."""
     namespace = new_namespace()
     for piece in pieces_of(read_cells(notebook(*cells)), LESSON):
@@ -71,10 +70,6 @@ def test_a_locked_cell_runs_as_it_was_handed_out_and_a_check_not_at_all() -> Non
     ) == [ORIGINALS[SETUP].source]
 
 
-def test_a_picture_that_the_learner_has_changed_runs() -> None:
-    assert sources(cell(answer(1), id=PICTURE)) == [answer(1)]
-
-
 @pytest.mark.parametrize("name", ["check-2-3", SETUP, "given-record"])
 def test_an_answer_in_a_locked_cell_counts_as_after_merging_two_cells(name: str) -> None:
     assert graded(cell("x = 1\n" + answer(7), name)) == 7
@@ -96,18 +91,12 @@ def test_nbgraders_name_goes_before_the_cells_id() -> None:
         {"dspark": {"role": "setup", "task": "2.4"}, "tags": ["remove_cell"], "deletable": False},
         [1, 2],
         None,
-        "x",
     ],
 )
-def test_metadata_that_says_anything_else_is_ignored(metadata: Any) -> None:
-    made = {"cell_type": "code", "source": answer(3), "metadata": metadata, "id": 5}
+def test_metadata_that_says_anything_else_is_ignored_and_so_are_outputs(metadata: Any) -> None:
+    forged = {"output_type": "execute_result", "data": {"text/plain": "16.0"}, "execution_count": 1}
+    made = {"cell_type": "code", "source": answer(3), "metadata": metadata, "id": 5, "outputs": [forged] * 9}
     assert sources(made) == [answer(3)] and lesson_of(read_cells(notebook(made))) == LESSON
-
-
-def test_outputs_counts_and_attachments_are_ignored() -> None:
-    forged = {"output_type": "execute_result", "data": {"text/plain": "16.0"}, "metadata": {}, "execution_count": 1}
-    made = cell(answer(1), outputs=[forged] * 100, execution_count=-(10**30), attachments={"a.png": {"image/png": "A"}})
-    assert sources(made) == [answer(1)]
 
 
 @pytest.mark.parametrize("kind", ["markdown", "raw", "heading", "", None, 7, ["code"]])
@@ -130,6 +119,7 @@ CHECK = cell(f'check("2.4", {F})', "check-2-4")
     ("cells", "value"),
     [
         ((cell(answer(1), "task-2-4"), CHECK), 1),
+        ((cell(answer(1)), cell(f"1 / 0\n{answer(2)}"), CHECK, cell(answer(3))), 1),
         ((cell(STUB, "task-2-4"), cell(answer(2)), CHECK), 2),
         ((cell(answer(1), "task-2-4"), CHECK, cell(answer(2))), 1),
         ((cell(answer(1), "task-2-4"), cell(answer(2), "task-2-4"), CHECK), 2),
@@ -142,16 +132,12 @@ CHECK = cell(f'check("2.4", {F})', "check-2-4")
         ((cell(f"{F} = lambda: 1"), CHECK, cell(f"x = 5\n{STUB}"), cell(f"_graded_{F} = None")), None),
     ],
 )
-def test_the_definition_that_its_check_sees_counts(cells: tuple[Made, ...], value: Any) -> None:
+def test_the_definition_that_its_check_sees_counts(cells: tuple[CellJson, ...], value: Any) -> None:
     if value is None:  # the name that keeps the function is the learner's own to break
         with pytest.raises(TypeError):
             graded(*cells)
     else:
         assert graded(*cells) == value
-
-
-def test_a_definition_above_the_check_that_fails_leaves_the_one_before() -> None:
-    assert graded(cell(answer(1)), cell(f"1 / 0\n{answer(2)}"), CHECK, cell(answer(3))) == 1
 
 
 # --- Whose lesson it is ------------------------------------------------------------------------------
@@ -160,15 +146,6 @@ def test_a_definition_above_the_check_that_fails_leaves_the_one_before() -> None
 def test_the_lesson_is_that_of_most_tasks() -> None:
     cells = [cell(answer(1, name)) for name in ("schedule_prefixes", F, "conditional_acceptance")]
     assert lesson_of(read_cells(notebook(*cells))) == LESSON
-
-
-def test_a_tasks_cell_shows_the_lesson_even_where_nothing_is_defined() -> None:
-    assert lesson_of(read_cells(notebook(cell("dfe block_mask(", "task-2-4")))) == LESSON
-
-
-def test_a_notebook_without_tasks_is_unreadable() -> None:
-    with pytest.raises(Unreadable, match="without tasks"):
-        lesson_of(read_cells(notebook(cell("x = 1"))))
 
 
 # --- Formats -----------------------------------------------------------------------------------------
@@ -187,14 +164,9 @@ def test_every_format_version_gives_the_same_cells(version: tuple[int, int]) -> 
     assert (only.names, only.source, only.defined) == (("task-2-4",), answer(1), {F})
 
 
-def test_nbformats_own_downgrade_is_read() -> None:
-    document = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(answer(1))])
-    old = nbformat.v4.downgrade(document)
-    assert [c.source for c in read_cells(json.dumps(old))] == [answer(1)]
-
-
 BROKEN = [
     "",
+    '{"cells": []}',
     "hello",
     "null",
     "7",
@@ -321,6 +293,8 @@ def test_files_over_the_cap_are_unreadable(write: Write) -> None:
         read_submission(write("a.ipynb", b" " * ((20 << 20) + 1)))
     with pytest.raises(Unreadable, match="1 MiB of code"):
         read_submission(write("a.py", b"#" * ((1 << 20) + 1)))
+    with pytest.raises(Unreadable, match="No such file"):
+        read_submission(Source("a", Path("nowhere.py")))
 
 
 @pytest.mark.parametrize("name", ["a.py", "a.ipynb"])
@@ -343,12 +317,7 @@ def test_whatever_is_no_plain_file_is_never_opened(tmp_path: Path, name: str) ->
             read_submission(Source(name, path))
 
 
-def test_a_file_that_is_gone_or_forbidden_is_unreadable(tmp_path: Path) -> None:
-    with pytest.raises(Unreadable, match="No such file"):
-        read_submission(Source("a", tmp_path / "a.py"))
-
-
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(12))
 def test_damaged_notebooks_are_read_or_refused_and_never_break_anything(write: Write, seed: int) -> None:
     chance = random.Random(seed)
     data = bytearray(notebook(cell(answer(1), "task-2-4"), CHECK).encode())
