@@ -101,7 +101,7 @@ def write_json(results: Iterable[dict[str, Any]], file: TextIO) -> None:
 
 
 def write_csv(results: Iterable[dict[str, Any]], file: TextIO) -> None:
-    """Write one row a submission: its score and status, and the points of each task that any of them has."""
+    """Write one row per submission: its score and status, and the points of each task that any of them has."""
     had = {task["task"] for result in results for task in result["tasks"]}
     columns = [task for task in TASKS if task in had]
     writer = csv.writer(file)
@@ -242,7 +242,7 @@ def _exit_code(results: Rows) -> int:
 
 
 def _say(line: str, options: GradeOptions, out: Console) -> None:
-    """Print a line; in a workflow of GitHub so that it is no command there, whatever is in it."""
+    """Print a line; in a workflow of GitHub so that nothing in it is a command there."""
     text = printable_lines(line)
     if options.outputs.ci:
         text = "\n".join(f"| {one}" for one in text.replace("::", ": :").replace("##[", "# #[").split("\n"))

@@ -15,12 +15,12 @@ from pathlib import Path
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821
 
-# nbgrader calls alembic by name, and leaves half a database behind where this environment is not activated.
+# nbgrader calls alembic by name, and leaves half a database if this environment is not activated.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
 c.CourseDirectory.course_id = "dspark_mini"
 c.CourseDirectory.root = str(Path(__file__).resolve().parent.parent / "build" / "nbgrader")
-# What learners get (a line that raises, or lines with a bug) stands behind the solution region, so the stub itself is
+# What learners get (a line that raises, or lines with a bug) follows the solution region, so the stub itself is
 # a comment.
 c.ClearSolutions.code_stub = {"python": "# YOUR CODE HERE, in place of what follows"}
 

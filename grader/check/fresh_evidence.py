@@ -25,12 +25,12 @@ class Forgetful(Caller, Protocol):
         """Note that the process may know hidden inputs."""
         ...
 
-    def start_afresh(self) -> bool:
+    def restart(self) -> bool:
         """Exchange a process that may know some; tell whether it was one."""
         ...
 
 
-def shown_afresh(
+def with_fresh_evidence(
     judges: Iterable[Judge], results: tuple[PropertyResult, ...], caller: Forgetful, new_session: Callable[[], Session]
 ) -> tuple[PropertyResult, ...]:
     """Take what is shown of visible cases from a process that has seen no hidden ones; no points change.
@@ -43,7 +43,7 @@ def shown_afresh(
     """
     if any(not result.shows_input and not result.skipped for result in results):
         caller.saw_hidden()
-    if not any(result.shows_input for result in results) or not caller.start_afresh():
+    if not any(result.shows_input for result in results) or not caller.restart():
         return results
     return tuple(
         _again(judge, result, caller, new_session()) if result.shows_input else result
@@ -59,5 +59,5 @@ def _again(judge: Judge, result: PropertyResult, caller: Forgetful, session: Ses
     if again.shows_input:
         return again
     caller.saw_hidden()
-    caller.start_afresh()
+    caller.restart()
     return replace(result, evidence=CHANGED)

@@ -1,1 +1,1 @@
-"""Where results go: table, pages, LMS lists, GitHub, nbgrader."""
+"""Where results go: LMS lists, pages, GitHub, nbgrader."""

@@ -1,4 +1,4 @@
-"""A step of a workflow on GitHub: points, annotations and a summary, in which every text of a learner is data."""
+"""A step of a workflow on GitHub: points, annotations and a summary, in which whatever a learner wrote is data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SUMMARY_BYTES = 900_000  # GitHub refuses a summary of more than a MiB
 
 
 def report_to_ci(results: list[Result], say: Callable[[str], None], min_score: float = 0) -> bool:
-    """Tell a workflow of GitHub the points: an annotation for each open task, a line `Points 12/20`, a summary.
+    """Report to a workflow of GitHub: an annotation per open task, a line `Points 12/20`, a summary.
 
     Nothing else should be printed in that step about a submission: a line that begins with two colons is a command.
 
@@ -48,7 +48,7 @@ def report_to_ci(results: list[Result], say: Callable[[str], None], min_score: f
 
 
 def _annotations(result: Result) -> Iterator[str]:
-    """One command a task that does not pass; line breaks and the signs of commands are escaped as GitHub asks."""
+    """One command per task that does not pass; line breaks and the signs of commands are escaped as GitHub asks."""
     file = result["submission"]
     where = f"file={_property(file)}," if os.path.isfile(file) else ""
     if result.get("reason"):
@@ -60,7 +60,7 @@ def _annotations(result: Result) -> Iterator[str]:
 
 
 def _data(text: str) -> str:
-    text = text.encode("utf-8", "replace").decode()  # a name of a file may hold what UTF-8 has no form for
+    text = text.encode("utf-8", "replace").decode()  # a name of a file may hold what UTF-8 cannot encode
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

@@ -48,7 +48,7 @@ def write_canvas(
         How many grades were written, and who was left out.
 
     Raises:
-        ExportError: the roster is no gradebook of Canvas, has no such column, or a file cannot be read or written.
+        ExportError: The roster is not a gradebook of Canvas or has no such column, or a file cannot be read or written.
     """
     table, people = _canvas_table(roster_file)
     header = table.rows[0]
@@ -86,7 +86,7 @@ def write_moodle(results: list[Result], worksheet: Path, target: Path, lesson: s
         How many grades were written, and who was left out.
 
     Raises:
-        ExportError: the worksheet is none, or a file cannot be read or written.
+        ExportError: It is not a worksheet of Moodle, or a file cannot be read or written.
     """
     table, places = _moodle_table(worksheet)
     roster = _moodle_roster(table, places)
@@ -104,7 +104,7 @@ def write_moodle(results: list[Result], worksheet: Path, target: Path, lesson: s
 
 
 def write_gradescope(results: list[Result], target: Path) -> None:
-    """Write Gradescope's results.json for one submission: one test a task, with its points and what to mend first.
+    """Write Gradescope's results.json for one submission: one test per task, with its points and what to mend first.
 
     An autograder's zip holds this repository, a setup.sh that installs it with `pip install -e ".[grade]"` (and
     bubblewrap, with apt-get), and a run_autograder that grades the folder where Gradescope puts the submission and
@@ -139,7 +139,7 @@ def check_lists(canvas: Path | None, moodle: Path | None, wanted: str | None) ->
         wanted: the column or the lesson that is meant, where that is known.
 
     Raises:
-        ExportError: a list is none, or has no such column.
+        ExportError: A file is not such a list, or lacks the column.
     """
     if canvas is not None:
         table, people = _canvas_table(canvas)
@@ -154,7 +154,7 @@ def _canvas_table(roster_file: Path) -> tuple[Table, int]:
     table = read_table(roster_file)
     header = table.rows[0] if table.rows else []
     if not {"ID", "Section"} <= set(header):
-        raise ExportError(f"{roster_file} is no gradebook of Canvas: it has no columns ID and Section.")
+        raise ExportError(f"{roster_file} is not a gradebook of Canvas: it lacks the columns ID and Section.")
     return table, header.index("Section") + 1
 
 
@@ -164,8 +164,8 @@ def _moodle_table(worksheet: Path) -> tuple[Table, dict[str, int]]:
     places = {heading: place for place, heading in enumerate(table.rows[0])} if table.rows else {}
     if not {"Identifier", "Grade", "Last modified (grade)"} <= set(places):
         raise ExportError(
-            f"{worksheet} is no grading worksheet: it has no columns Identifier, Grade and Last modified (grade). "
-            "Download it with Moodle's language set to English."
+            f"{worksheet} is not a grading worksheet: it lacks the columns Identifier, Grade and Last modified (grade)."
+            " Download it with Moodle's language set to English."
         )
     return table, places
 

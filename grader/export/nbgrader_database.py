@@ -1,4 +1,4 @@
-"""nbgrader's database: made whole or not at all, one writer at a time, errors as sentences."""
+"""nbgrader's database: created in one transaction, one writer at a time, errors as sentences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VERSION = sa.Table("alembic_version", sa.MetaData(), sa.Column("version_num", sa
 
 
 class GradebookError(Exception):
-    """A gradebook that cannot be used; the message says why, as a sentence."""
+    """A gradebook that cannot be used; the message is a sentence that says why."""
 
 
 def default_url(course: Path) -> str:
@@ -28,7 +28,7 @@ def default_url(course: Path) -> str:
 
 
 def open_gradebook(db_url: str, course_id: str, patience: float = PATIENCE) -> Any:
-    """Open nbgrader's gradebook; where there is none, or half of one, it is made in one transaction.
+    """Open nbgrader's gradebook; a missing or incomplete one is created in one transaction.
 
     nbgrader itself makes the tables first and then runs alembic, which fails where that is not on PATH.
 
@@ -55,7 +55,7 @@ def open_gradebook(db_url: str, course_id: str, patience: float = PATIENCE) -> A
 
 @contextlib.contextmanager
 def alone(engine: sa.Engine, patience: float) -> Iterator[sa.Connection]:
-    """Open a transaction as the only one that records, and wait for whoever else does.
+    """Open a transaction as the only writer, waiting for others.
 
     Args:
         engine: of SQLite or PostgreSQL.
@@ -76,7 +76,7 @@ def alone(engine: sa.Engine, patience: float) -> Iterator[sa.Connection]:
 
 @contextlib.contextmanager
 def sentences(db_url: str, patience: float) -> Iterator[None]:
-    """Turn what a database says into a sentence.
+    """Turn errors of the database into sentences.
 
     Raises:
         GradebookError: instead of anything that SQLAlchemy or a driver raises.
@@ -85,7 +85,7 @@ def sentences(db_url: str, patience: float) -> Iterator[None]:
         yield
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
         raise GradebookError(
-            f"{_shown(db_url)!r} is no address of a gradebook: {error}. Write sqlite:///FILE or postgresql+psycopg://…"
+            f"{_shown(db_url)!r} is not the address of a gradebook: {error}. Write sqlite:///FILE or postgresql+psycopg://…"
         ) from None
     except (DBAPIError, InvalidEntry, MissingEntry) as error:
         said = str(getattr(error, "orig", error)).strip().splitlines()[0].rstrip(".")

@@ -1,6 +1,6 @@
-"""Results in nbgrader's gradebook, and beside it the notebooks that its formgrader and its feedback read.
+"""Recording results in nbgrader's gradebook, with the notebooks that its formgrader and feedback show.
 
-One submission is one transaction: it stands in the gradebook as a whole or not at all. What people have entered there
+One submission is one transaction: it is recorded completely or not at all. What people have entered there
 (scores, extra credit, comments, extensions) stays as it is.
 """
 
@@ -34,7 +34,7 @@ MAX_NAME = 128  # characters of a student's name in nbgrader's tables
 
 
 class NotRecorded(Exception):
-    """A result that has no place in the gradebook; the message says why, as a sentence."""
+    """A result that cannot be recorded; the message is a sentence that says why."""
 
 
 def record(
@@ -52,7 +52,7 @@ def record(
         notebooks: the submitted files, in the order of the results; without them, those in submitted/ of the course.
 
     Returns:
-        A sentence for each result that has no place in the gradebook.
+        A sentence for each result that cannot be recorded.
 
     Raises:
         GradebookError: the gradebook cannot be used, or is locked for too long; what came before is recorded.
@@ -69,7 +69,7 @@ def record(
 
 
 class Recorder:
-    """An open gradebook that takes results one by one."""
+    """An open gradebook that records results one by one."""
 
     def __init__(self, course: Path, db_url: str | None = None, patience: float = PATIENCE) -> None:
         """Open the gradebook, and make it where there is none.
@@ -100,14 +100,14 @@ class Recorder:
         self.book.close()
 
     def record(self, result: Mapping[str, Any], notebook: Path | None = None) -> None:
-        """Record one result: all of it, or nothing. Several threads may call this.
+        """Record one result completely or not at all. Several threads may call this.
 
         Args:
             result: one object of the list that `dspark-mini grade --json` writes.
             notebook: the submitted file; without it, submitted/<student>/<lesson>/<lesson>.ipynb of the course.
 
         Raises:
-            NotRecorded: the result has no place in the gradebook.
+            NotRecorded: The result cannot be recorded.
             GradebookError: the gradebook cannot be written.
         """
         with self.one_at_a_time:

@@ -1,4 +1,4 @@
-"""A submitted notebook as nbgrader keeps it: metadata put right, each graded cell with its report and its points.
+"""A submitted notebook as nbgrader keeps it: with repaired metadata, and a report and points in each graded cell.
 
 What a student's metadata says is used for one thing only: to find the cells that were handed out. Everything else
 about those cells comes from the gradebook, and every other cell is kept as plain text or code, without output.
@@ -37,7 +37,7 @@ def check_cell(task: str) -> str:
 
 
 def read_notebook(path: Path) -> Any:
-    """Read a submitted notebook of any format version, however odd; None where that is not possible."""
+    """Read a submitted notebook of any format version, however odd; None if that is impossible."""
     try:
         return nbformat.reads(plain_text(path), as_version=4)
     except Exception:  # a notebook can be wrong in any way; the grader has already said so
@@ -54,7 +54,7 @@ def repaired(notebook: Any, known: Mapping[str, KnownCell]) -> Any:
     Returns:
         A new notebook. Of cells with the same name the one counts that its check sees: the last one above it, or
         else the last one. The others become plain cells, so does a cell that nobody knows. Graded cells that are
-        missing stand behind the cell of their task.
+        missing are added after the cell of their task.
     """
     cells = [cell for cell in notebook.get("cells", []) if _is_cell(cell)]
     names = [_name(cell, known) for cell in cells]
@@ -177,7 +177,7 @@ def _restored(source: str, known: KnownCell) -> Any:
 
 
 def _with_missing(cells: list[Any], known: Iterable[KnownCell]) -> list[Any]:
-    """Add the graded cells that are missing, each behind the cell of the same task, or at the end."""
+    """Add the graded cells that are missing, each after the cell of the same task, or at the end."""
     for cell in known:
         names = [_grade_id(other) for other in cells]
         if (cell.grade or cell.task) and cell.name not in names:

@@ -1,8 +1,8 @@
-"""nbgrader's own `autograde`, made fast and safe: two preprocessors that grader/nbgrader_config.py puts in place.
+"""Preprocessors that make nbgrader's own `autograde` fast and safe; grader/nbgrader_config.py installs them.
 
-The first one puts a submission right before nbgrader looks at it, so that a copied cell or metadata of an old version
-does not stop the batch. The second one stands where nbgrader would run the notebook in a kernel with the instructor's
-rights: it has the submission graded in the sandbox, and writes reports and points below the cells that check.
+The first one repairs a submission before nbgrader reads it, so that a copied cell or metadata of an old version
+does not stop the batch. The second one replaces nbgrader's run of the notebook in a kernel, which has the instructor's
+rights: it grades the submission in the sandbox, and writes reports and points below the cells that check.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where results go besides a table: lists of an LMS, pages, a workflow of GitHub, nbgrader's gradebook."""
+"""Outputs of grading besides the table: LMS lists, pages, a GitHub workflow, nbgrader's gradebook."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Outputs:
-    """What was asked for; None or False where it was not."""
+    """The outputs asked for; None or False for those that were not."""
 
     canvas: tuple[Path, Path] | None = None  # the list from Canvas, and the file to write
     moodle: tuple[Path, Path] | None = None  # the worksheet from Moodle, and the file to write
@@ -43,10 +43,10 @@ class Outputs:
 
 
 def refuse_impossible(outputs: Outputs) -> None:
-    """Refuse what cannot be had before anything is graded.
+    """Refuse impossible requests before anything is graded.
 
     Raises:
-        UserError: a list that is not there or is none, no such course, or a threshold without a workflow.
+        UserError: A list is missing or unusable, a course is missing, or a threshold is given without --ci.
     """
     for option, pair in (("--canvas", outputs.canvas), ("--moodle", outputs.moodle)):
         if pair is not None and not pair[0].is_file():
@@ -61,7 +61,7 @@ def refuse_impossible(outputs: Outputs) -> None:
     if outputs.course is not None and not outputs.course.is_dir():
         raise UserError(f"There is no folder {outputs.course} of a course; `dspark-mini build` makes build/nbgrader.")
     if outputs.pages is not None and outputs.pages.exists() and not outputs.pages.is_dir():
-        raise UserError(f"The reports cannot be written to {outputs.pages}, because it is no folder.")
+        raise UserError(f"The reports cannot be written to {outputs.pages}, because it is not a folder.")
     if outputs.min_score and not outputs.ci:
         raise UserError("--min-score is the threshold of --ci; give both.")
     if outputs.records:
@@ -69,7 +69,7 @@ def refuse_impossible(outputs: Outputs) -> None:
 
 
 def write_outputs(results: Iterable[Result], notebooks: Sequence[Path], outputs: Outputs, say: Say) -> bool:
-    """Write what was asked for, and say what became of it.
+    """Write the outputs that were asked for, and report on each.
 
     Args:
         results: objects of the list that `dspark-mini grade --json` writes.

@@ -1,4 +1,4 @@
-"""Pages to read: one report for each submission, one for the class, each a single HTML file without a script.
+"""HTML reports: one per submission and one for the class, each a single file without scripts.
 
 The pictures are drawn from the results; a learner's own pictures are not, since that would run their code again.
 """
@@ -77,7 +77,7 @@ def class_page(results: list[Result], links: list[str]) -> str:
 
 
 def file_names(results: list[Result]) -> list[str]:
-    """Name the reports: letters that every system takes, and a number that tells equal ones apart."""
+    """Name the reports: letters that every system accepts, and a hash that tells equal names apart."""
     names: dict[str, None] = {}  # in their order, and quickly asked for
     for result in results:
         ascii_name = unicodedata.normalize("NFKD", result["submission"]).encode("ascii", "ignore").decode()
@@ -123,7 +123,7 @@ def _environment() -> Environment:
 
 
 def _printable(value: Any) -> Any:
-    """Replace control characters, which no text of a page needs, and what UTF-8 has no form for."""
+    """Replace control characters, which no text of a page needs, and what UTF-8 cannot encode."""
     return UNPRINTABLE.sub("�", value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 

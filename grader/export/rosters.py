@@ -1,4 +1,4 @@
-"""Lists of students from an LMS: read one, find each result's student in it, write it back. All text is data."""
+"""Student lists of an LMS: read one, find each result's student, write it back. All text is data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DOWNLOAD_NUMBER = re.compile(r"(?=_(\d+)(?:_\d+_|_assignsubmission_|$))")
 
 
 class ExportError(Exception):
-    """A list or a target that cannot be used; the message says why, as a sentence."""
+    """A list or target that cannot be used; the message is a sentence that says why."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def scaled(result: Result, maximum: str) -> str:
 
 
 def inert(cell: str) -> str:
-    """Keep a spreadsheet from reading a cell as a formula: an apostrophe in front; numbers stay as they are."""
+    """Put an apostrophe before what a spreadsheet would read as a formula; numbers stay as they are."""
     risky = cell[:1] in FORMULA_STARTS or cell.lstrip()[:1] in FORMULA_STARTS
     return f"'{cell}" if cell and risky and not NUMBER.fullmatch(cell) else cell
 
@@ -148,7 +148,7 @@ def read_table(path: Path) -> Table:
     """Read a CSV file, with commas, semicolons or tabs between its cells; short rows are filled up.
 
     Raises:
-        ExportError: there is no such file, or it is no CSV in UTF-8.
+        ExportError: There is no such file, or it is not CSV in UTF-8.
     """
     try:
         data = path.read_bytes()
@@ -158,7 +158,7 @@ def read_table(path: Path) -> Table:
     except OSError as error:
         raise ExportError(f"{path} cannot be read: {error.strerror}.") from None
     except (UnicodeDecodeError, csv.Error):
-        raise ExportError(f"{path} is no CSV file in UTF-8.") from None
+        raise ExportError(f"{path} is not a CSV file in UTF-8.") from None
     width = max(map(len, rows), default=0)
     filled = [row + [""] * (width - len(row)) for row in rows]
     return Table(filled, delimiter, data.startswith("\ufeff".encode()))
@@ -172,7 +172,7 @@ def write_table(table: Table, target: Path) -> None:
 
 
 def write_whole(target: Path, text: str) -> None:
-    """Write a file so that it is never seen half-written; what UTF-8 has no form for becomes a question mark.
+    """Write a file atomically; what UTF-8 cannot encode becomes a question mark.
 
     Raises:
         ExportError: the file cannot be written.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dspark_mini.contracts import Contract
-from grader.check.fresh_evidence import Forgetful, shown_afresh
+from grader.check.fresh_evidence import Forgetful, with_fresh_evidence
 from grader.check.judges import (
     Evidence,
     Example,
@@ -161,7 +161,7 @@ class Task:
         status = _status(results, session)
         if isinstance(caller := session.caller, Forgetful):
             judges = [p.judge for p in self.properties]
-            results = shown_afresh(
+            results = with_fresh_evidence(
                 judges, results, caller, lambda: replace(self.session(caller, seed), visible_only=True)
             )
         reference = self.reference_source if status == PASS else ""

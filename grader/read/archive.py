@@ -1,6 +1,6 @@
-"""Reading a zip from strangers: members are read as data and laid down under names of the grader's own.
+"""Unpacking a zip that nobody vouches for: members are written under names that the grader chooses.
 
-A path in the zip is a text that may name a submission; it never decides where anything is written.
+A path in the zip may name a submission; it never decides where anything is written.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Parts = tuple[str, ...]
 
 
 class BadArchive(Exception):
-    """A zip that cannot be read at all; the message says why, as a sentence."""
+    """A zip that cannot be read at all; the message is a sentence that says why."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class Member:
 
     @property
     def unreadable(self) -> str:
-        """Why it must not be read, or nothing."""
+        """Why it must not be read; empty if it may."""
         mode, name = self.information.external_attr >> 16, self.information.filename
         if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
-            return "It is a link or something else that is no plain file."
+            return "It is a link or something else that is not a plain file."
         if ".." in re.split(r"[/\\]", name) or name.startswith(("/", "\\")) or name[1:2] == ":":
             return "Its path leads out of the zip."
         if self.information.compress_type not in READ_KINDS or self.information.flag_bits & 1:
@@ -62,14 +62,14 @@ class Archive:
         """Open a zip.
 
         Raises:
-            BadArchive: it is no zip, or has too many members.
+            BadArchive: It is not a zip, or has too many members.
         """
         self._file = _Bounded(path)
         try:
             self._zip = zipfile.ZipFile(self._file)
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
             self._file.close()
-            raise BadArchive("It is damaged, or no zip.") from error
+            raise BadArchive("It is damaged, or not a zip.") from error
         if len(self._zip.infolist()) > MAX_MEMBERS:
             self.__exit__()
             raise BadArchive(f"It holds more than {MAX_MEMBERS:,} files.")

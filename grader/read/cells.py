@@ -32,7 +32,7 @@ DEFINITION = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\(|^(\w+)[ 
 
 
 class Unreadable(Exception):
-    """A submission that cannot be read; the message says why, as a sentence."""
+    """A submission that cannot be read; the message is a sentence that says why."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,14 @@ def read_cells(text: str) -> list[Cell]:
         The cells that hold code, in their order.
 
     Raises:
-        Unreadable: it is no notebook, or holds more cells or more code than is read.
+        Unreadable: It is not a notebook, or holds more cells or code than is read.
     """
     try:
         document = json.loads(text, parse_int=_no_number, parse_float=_no_number, parse_constant=_no_number)
     except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict) or not isinstance(document.get("cells", document.get("worksheets")), list):
-        raise Unreadable("It is no notebook: its content is not in the notebook format.")
+        raise Unreadable("It is not a notebook: its content is not in the notebook format.")
     raw = list(islice(_raw_cells(document), MAX_CELLS + 1))
     if len(raw) > MAX_CELLS:
         raise Unreadable(f"It has more than {MAX_CELLS:,} cells.")
@@ -137,7 +137,7 @@ def _raw_cells(document: dict[str, Any]) -> Iterator[Any]:
 
 
 def _cell(made: Any) -> Cell | None:
-    """Take what is needed out of one cell, or nothing where it is no code cell."""
+    """Take what is needed out of one cell, or nothing if it is not a code cell."""
     if not isinstance(made, dict) or made.get("cell_type") != "code":
         return None
     source = made.get("source", made.get("input"))

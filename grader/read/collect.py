@@ -1,4 +1,4 @@
-"""Finding submissions: which files are graded, and by which name each goes.
+"""Finding submissions: which files are graded, and the name of each.
 
 A submission is one notebook of one student, or a .py file. In folders and in zips alike, a student is known by
 
@@ -34,7 +34,7 @@ NOTHING = "There is no notebook among the files that were handed in."
 
 
 class BadRequest(Exception):
-    """What was asked for cannot be done; the message says why, as a sentence."""
+    """The request cannot be fulfilled; the message is a sentence that says why."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def find_submissions(paths: Iterable[Path], unpacked: Path) -> list[Source]:
         unpacked: an empty folder, in which the submissions of zips are laid down.
 
     Returns:
-        One source a submission, each under a name of its own; only notebooks of one student that are of different
+        One source per submission, each under its own name; only notebooks of one student that are of different
         lessons share one.
 
     Raises:
@@ -267,7 +267,7 @@ def _with_unique_names(sources: list[Source]) -> list[Source]:
 
 
 def _genuine(same: list[Source]) -> list[Source]:
-    """Of submissions of the same name, list those that keep it: one, or one a lesson, of the student highest up.
+    """Of submissions of the same name, list those that keep it: one, or one per lesson, of the student highest up.
 
     A student can make folders in their own place only, so that one who uses another's name stands below the other.
     Where two places are equally high, nobody can tell, and none keeps the name.

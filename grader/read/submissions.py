@@ -1,4 +1,4 @@
-"""Reading submissions. What is read is data: nothing of it is run here, and nothing trusted."""
+"""Reading submissions: what is read is data, which is neither run here nor trusted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_BYTES = 20 << 20
 
 @dataclass(frozen=True)
 class Source:
-    """Where a submission lies, and the name it goes by in every result."""
+    """A submission's file, and its name in every result."""
 
     name: str
     path: Path
@@ -42,7 +42,7 @@ def read_submission(source: Source) -> Submission:
     """Read one submission.
 
     Raises:
-        Unreadable: a link, a file that is too large, is no text or no notebook, or holds no task.
+        Unreadable: A link, or a file that is too large, is not text, is not a notebook, or holds no task.
     """
     if source.unreadable:
         raise Unreadable(source.unreadable)
@@ -68,13 +68,13 @@ def plain_text(path: Path) -> str:
     """Read a plain file as text in UTF-8, or in UTF-16 where a mark says so.
 
     Raises:
-        Unreadable: a link or another thing that is no file, a file that is too large, or no such text.
+        Unreadable: Not a plain file, too large, or not text in these encodings.
     """
     data = _bytes(path)
     try:
         return data.decode("utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig")
     except UnicodeDecodeError:
-        raise Unreadable("It is no text in UTF-8.") from None
+        raise Unreadable("It is not text in UTF-8.") from None
 
 
 def tasks_of(lesson: str) -> list[Task]:
@@ -92,7 +92,7 @@ def _bytes(path: Path) -> bytes:
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
-            raise Unreadable("It is a link or something else that is no plain file.")
+            raise Unreadable("It is a link or something else that is not a plain file.")
         with open(os.open(path, flags), "rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:

@@ -1,7 +1,7 @@
-"""Grading a batch: many submissions, several at a time, each result saved at once, and going on after an interruption.
+"""Grading a batch: several submissions at a time, each result saved at once, resumable after an interruption.
 
 A job is known by a key: a hash of the submission's name, of its content, of the kit, and of whether the sandbox was
-there. Whoever goes on with a batch takes from the journal what has the same key, and grades the rest.
+there. Resuming a batch takes the results with the same keys from the journal and grades the rest.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from grader.run.journal import Journal, Results
 from grader.run.kit import kit_fingerprint
 from grader.run.pools import Pool
 
-WAIT_SECONDS = 0.2  # how long an interruption may wait to be seen
+WAIT_SECONDS = 0.2  # how long until an interruption is noticed
 
 
 class Interrupted(Exception):
-    """Somebody asked the batch to stop; what was known by then is in the journal."""
+    """The batch was asked to stop; the results known by then are in the journal."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ def grade_batch(
         journal: where each result is saved as soon as it is known.
         resume: take the results that the journal has already; without it, all are graded anew.
         on_result: called with the number of results that have become known.
-        stopped: asked again and again whether to stop.
+        stopped: Asked repeatedly whether to stop.
 
     Returns:
         The results, in the order of the jobs, whatever the order in which they became known.
 
     Raises:
-        Interrupted: stopped() said so; every result known by then is in the journal.
+        Interrupted: Because stopped() returned true; every result known by then is in the journal.
     """
     left = [job for job in jobs if not (resume and job.key in journal and "reason" not in journal[job.key])]
     on_result(len(jobs) - len(left))
@@ -73,7 +73,7 @@ def grade_batch(
 
 
 def _run(jobs: Iterable[Job], pool: Pool, stopped: Callable[[], bool]) -> Iterator[tuple[Job, dict[str, Any]]]:
-    """Keep as many jobs going as the pool takes, and yield each result as soon as it is there."""
+    """Run as many jobs at a time as the pool takes, and yield each result as soon as it is known."""
     waiting, running = iter(jobs), dict[Future[dict[str, Any]], Job]()
     while True:
         while len(running) < pool.width and (job := next(waiting, None)) is not None:

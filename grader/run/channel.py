@@ -1,4 +1,4 @@
-"""The two pipes to a child. The child may send anything, so every wait has an end and every message a limit."""
+"""The two pipes to a child. It may send anything, so every wait has a deadline and every message a size limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grader.run.child.wire import MAX_REPLY, WireError, unpack
 
 
 class ChildDied(Exception):
-    """The child ended, or sent something that is no message."""
+    """The child ended, or sent something that is not a message."""
 
 
 class ChildTooSlow(Exception):
@@ -66,11 +66,11 @@ class Channel:
             self.buffer += data
 
     def is_quiet(self) -> bool:
-        """Tell whether nothing has come that nobody asked for, not even the end."""
+        """Tell whether the pipe is empty and open: nothing has come that was not asked for."""
         return not self.buffer and not self.may_read.select(0)
 
     def close(self) -> None:
-        """Let go of the pipes."""
+        """Close the pipes."""
         for it in (self.may_write, self.may_read, self.writer, self.reader):
             with contextlib.suppress(OSError):
                 it.close()

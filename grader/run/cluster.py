@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from distributed import Client
 
 PATIENCE_SECONDS = 20
-SPARE = 2  # jobs for each thread of the cluster, so that none waits for the next
+SPARE = 2  # jobs per thread beyond the one that runs, so that no thread waits for the next
 
 
 class NoCluster(Exception):
-    """The cluster cannot be used; the message says why, as a sentence."""
+    """The cluster cannot be used; the message is a sentence that says why."""
 
 
 class ClusterPool:
@@ -42,11 +42,11 @@ class ClusterPool:
         try:
             threads: dict[str, int] = self._client.nthreads()
         except OSError:
-            raise NoCluster("The Dask scheduler has gone; type the same command with --resume to go on.") from None
+            raise NoCluster("The Dask scheduler is gone; type the same command with --resume to go on.") from None
         return max(1, SPARE * sum(threads.values()))
 
     def submit(self, source: Source) -> Future[dict[str, Any]]:
-        """Hand a submission to the cluster; one that is not even a file needs no cluster."""
+        """Send a submission to the cluster; one that cannot be read is answered here."""
         content = plain_content(source)
         if content is None:
             future: Future[dict[str, Any]] = Future()
@@ -57,7 +57,7 @@ class ClusterPool:
         return sent
 
     def stop(self) -> None:
-        """Take back what has not been started."""
+        """Cancel what has not started."""
         self._executor.shutdown(wait=False)
 
 

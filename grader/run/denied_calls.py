@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 DENIED = (
-    # Processes and threads: a graded function runs alone, so there is nothing to bound and nothing to leave behind.
+    # Processes and threads: a graded function runs alone, so there is nothing to bound and nothing to leave running.
     # (A limit of processes does not bind root, and grading in a container is often done as root.)
     *("fork", "vfork", "clone", "clone3"),
     # Other processes

@@ -1,4 +1,4 @@
-"""Grading submissions: from a file to points, one child process a submission."""
+"""Grading submissions: from a file to points, one child process per submission."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def grade_own_notebook(path: Path) -> Result:
 
 
 def not_graded(source: Source, reason: str, status: str = ERROR) -> Result:
-    """Return the result of a submission that nothing can be said of but why."""
+    """Return the result of a submission that was not graded, with the reason."""
     lesson = next((lesson for lesson in lessons() if source.path.stem.endswith(lesson)), None)
     most = sum(task.max_points for task in tasks_of(lesson)) if lesson else 0
     return Result(source.name, lesson, status, (), most, reason)

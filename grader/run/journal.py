@@ -126,7 +126,7 @@ def _line(key: str, result: Outcome) -> bytes:
 
 
 def _key(line: bytes) -> str | None:
-    """Return the key of a line, or None where the line is no result."""
+    """Return the key of a line, or None if the line is not a result."""
     try:
         entry = json.loads(line)
     except ValueError:

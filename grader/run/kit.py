@@ -1,4 +1,4 @@
-"""Which kit this is: results of two kits are not to be mixed, and one kit gives the same points for the same code."""
+"""The kit's fingerprint: results of two versions are never mixed, and one version scores the same code alike."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KIT_FILES = ("grader/**/*.py", "dspark_mini/*.py", "notebooks/*.ipynb")
 
 @cache
 def kit_fingerprint() -> str:
-    """Return a hash of every file of the kit that may have a say in a score."""
+    """Return a hash of every file of the kit that can affect a score."""
     digest = hashlib.sha256()
     for path in sorted({path for pattern in KIT_FILES for path in ROOT.glob(pattern)}):
         digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
@@ -20,5 +20,5 @@ def kit_fingerprint() -> str:
 
 
 def grading_seed(task: str) -> int:
-    """Return the seed of a task's hidden cases in grading: all submissions meet the same ones, today and tomorrow."""
+    """Return the seed of a task's hidden cases in grading: the same for all submissions, today and tomorrow."""
     return int(hashlib.sha256(f"{kit_fingerprint()} {task}".encode()).hexdigest(), 16)

@@ -40,7 +40,7 @@ class Pool(Protocol):
 
 
 class Worker:
-    """One process that grades, started when it is needed, and again when it has died."""
+    """A process that grades; it is started when needed, and again after it has died."""
 
     def __init__(self, library: Path, scratch: Path, sandbox: bool) -> None:
         # Not the folder that the command was typed in: a submission there may be called numpy.py.
@@ -51,7 +51,7 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
 
     def grade(self, source: Source) -> dict[str, Any]:
-        """Grade one submission; where the process dies of it, the result says so."""
+        """Grade one submission; if the process dies, the result says so."""
         request = {"name": source.name, "path": str(source.path.absolute()), "unreadable": source.unreadable}
         try:
             process = self._running()
@@ -86,7 +86,7 @@ class Worker:
             return self._process
 
     def _end(self) -> None:
-        """End the process: by an exception in it, so that it ends the learner's, and by force where that fails."""
+        """Terminate the process, so that it ends the learner's too; kill it if that fails."""
         with self._lock:
             process, self._process = self._process, None
         if process is None:
@@ -112,7 +112,7 @@ class LocalPool:
             self._idle.put(worker)
 
     def submit(self, source: Source) -> Future[dict[str, Any]]:
-        """Grade a submission by the next process that has nothing to do."""
+        """Grade a submission in the next idle process."""
         return self._threads.submit(self._grade, source)
 
     def _grade(self, source: Source) -> dict[str, Any]:
@@ -125,7 +125,7 @@ class LocalPool:
 
 @contextlib.contextmanager
 def local_pool(jobs: int, scratch: Path, sandbox: bool) -> Iterator[LocalPool]:
-    """Open a pool of processes on this machine; on the way out, whatever still runs is ended.
+    """Open a pool of processes on this machine; whatever still runs at the end is terminated.
 
     Args:
         jobs: how many submissions at a time.

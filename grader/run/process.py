@@ -1,4 +1,4 @@
-"""The grader's end of a child process: start it, load code into it, call it, and end it in time.
+"""The grader's side of a child process: start it, load code into it, call it, and end it in time.
 
 Without a sandbox, for one's own work, the child has limits of time and memory only: it can do whatever its user can do,
 and a process that it moves into a session of its own outlives it.
@@ -31,9 +31,9 @@ from grader.run.child.wire import WireError, packed
 from grader.run.replies import loaded_of, outcome_of
 
 START_SECONDS, LOAD_SECONDS, GRACE_SECONDS = 30.0, 60.0, 2.0
-# What all calls of one function may take, and all that a submission may take: so much, and more for each function.
+# What all calls of one function may take, and all that a submission may take: that much, and more for each function.
 TASK_SECONDS, SUBMISSION_SECONDS, SECONDS_A_TASK = 60.0, 120.0, 5.0
-MAX_PARTS = 50_000  # a cell says twice where it is, a .py file once a statement and once more
+MAX_PARTS = 50_000  # a cell reports twice where it is, a .py file once per statement and once more
 MAX_BATCH = 64 << 20  # bytes of all replies to one batch of calls; right answers take far less
 MAX_PIECE = 1 << 20  # characters
 CHILD_FILES = ("calling.py", "generators.py", "loader.py", "main.py", "wire.py", "__init__.py")
@@ -48,7 +48,7 @@ COMMAND = (
 
 @dataclass(frozen=True)
 class Piece:
-    """One piece of a learner's code: a cell, or a whole .py file, which runs on behind a failing statement."""
+    """One piece of a learner's code: a cell, or a whole .py file, which goes on after a failing statement."""
 
     source: str
     label: str
@@ -72,7 +72,7 @@ class Clock:
 
 @contextlib.contextmanager
 def child_library() -> Iterator[Path]:
-    """Lay out the few files of the kit that a child may import, in a folder that goes away again."""
+    """Copy the few files of the kit that a child may import into a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="dspark-mini-") as name:
         library = Path(name)
         (library / "grader" / "run" / "child").mkdir(parents=True)
@@ -164,7 +164,7 @@ class Child:
         self.channel.close()
 
     def _start(self) -> None:
-        """Start and load; a piece that hangs or ends the process is left out at the next try."""
+        """Start and load; a piece that hangs or ends the process is left out of the next attempt."""
         for _ in range(len(self.pieces) + 1):
             if time.monotonic() >= self.clock.ends:
                 late = CellError("TimeoutError", "the submission had used up its time", None)
@@ -185,7 +185,7 @@ class Child:
                 self.left_out.add(self.running)
 
     def _explain(self, error: Exception) -> None:
-        """Say why no process has come as far as the learner's code."""
+        """Say why no process got as far as the learner's code."""
         if self.sandbox:
             sandbox.require_sandbox()
         raise RuntimeError("The process for the learner's code could not be started.") from error
@@ -230,7 +230,7 @@ class Child:
 
 
 def _soon(seconds: float, ends: float) -> float:
-    """A point in time: some seconds from now and a little grace, but not behind the end of a budget."""
+    """Return a point in time: some seconds and a little grace from now, but not after the end of a budget."""
     return min(ends, time.monotonic() + seconds + GRACE_SECONDS)
 
 
@@ -241,15 +241,15 @@ class RemoteCaller:
         self.child, self.function = child, function
 
     def outcomes(self, calls: list[Call]) -> list[Outcome]:
-        """Make several calls, one after the other, and stop behind one that hangs or dies."""
+        """Make several calls in order; stop after one that hangs or ends its process."""
         return self.child.outcomes(self.function, calls)
 
     def saw_hidden(self) -> None:
-        """Note that the process has been called with hidden inputs, which its code could keep and repeat."""
+        """Note that the process has received hidden inputs, which its code could keep and repeat."""
         self.child.knows_hidden = True
 
-    def start_afresh(self) -> bool:
-        """Go on in a process that knows no hidden input; tell whether the old one may have known some."""
+    def restart(self) -> bool:
+        """Replace a process that may know hidden inputs by a new one; tell whether it was replaced."""
         if self.child.alive and not self.child.knows_hidden:
             return False
         self.child.close()

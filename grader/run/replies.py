@@ -1,4 +1,4 @@
-"""What a child says, checked part by part. All of it may have been forged by the code that the child runs."""
+"""The replies of a child, checked field by field: the code that it runs may have forged any of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grader.run.child.wire import printable
 
 FLAGS = ("changed", "timed_out", "changed_results")
 MAX_MESSAGE, MAX_NAME, MAX_LINE = 500, 80, 10_000
-# A name that is made up during a call could tell what the call was given, so only these pass.
+# A name made up during a call could reveal its arguments, so only these pass.
 EXCEPTIONS = {
     name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)
 }
@@ -20,14 +20,14 @@ KNOWN_ERRORS = EXCEPTIONS | {"LinAlgError", "AxisError"}
 
 
 def outcome_of(reply: dict[Any, Any], lines: int = MAX_LINE) -> Outcome:
-    """Make an outcome of the reply to a call.
+    """Read the outcome of a call from its reply.
 
     Args:
-        reply: what the child says.
-        lines: how many the learner's code has; a line beyond them is made up, and could tell what the call was given.
+        reply: The child's reply.
+        lines: how many the learner's code has; a line beyond them is made up, and could reveal the arguments.
 
     Raises:
-        ChildDied: a part of it is missing or of a wrong type.
+        ChildDied: A field is missing or of the wrong type.
     """
     name, message, line = reply.get("error"), reply.get("message", ""), reply.get("line")
     flags = {flag: reply.get(flag, False) for flag in FLAGS}
@@ -42,10 +42,10 @@ def outcome_of(reply: dict[Any, Any], lines: int = MAX_LINE) -> Outcome:
 
 
 def cell_error_of(error: Any) -> CellError:
-    """Make an error of a piece of code of what a child says of it.
+    """Read the error of a piece of code from a reply.
 
     Raises:
-        ChildDied: a part of it is missing or of a wrong type.
+        ChildDied: A field is missing or of the wrong type.
     """
     if not isinstance(error, dict):
         raise ChildDied
@@ -57,13 +57,13 @@ def cell_error_of(error: Any) -> CellError:
 
 
 def loaded_of(reply: dict[Any, Any], pieces: int) -> tuple[dict[int, CellError], frozenset[str]]:
-    """Read what came of loading the pieces.
+    """Read how loading the pieces went.
 
     Returns:
         The errors by the index of their piece, and the names that are defined and can be called.
 
     Raises:
-        ChildDied: a part of it is missing or of a wrong type.
+        ChildDied: A field is missing or of the wrong type.
     """
     errors, defined = reply.get("loaded"), reply.get("defined")
     if not isinstance(errors, dict) or not isinstance(defined, list):

@@ -1,4 +1,4 @@
-"""A box of bubblewrap for one child process: it holds Python, NumPy, the kit and the system's libraries, to be read.
+"""A bubblewrap sandbox for one child process, with Python, NumPy, the kit and the system's libraries, read-only.
 
 Inside there is no repository, no home, no network, no environment, no /proc, no other process, and nothing that can
 be written but a small folder in memory. A deny-list of system calls (libseccomp) refuses what is left: new processes
@@ -27,13 +27,13 @@ from grader.run.denied_calls import DENIED
 KIT, SITE, WORK = "/kit", "/site", "/tmp"  # the names of these folders inside
 WORK_BYTES = 16 << 20
 NOBODY = "65534"
-UNKNOWN = -1  # what libseccomp says of a call that it has never heard of
+UNKNOWN = -1  # libseccomp's number of an unknown call
 TRY_SECONDS = 60.0
 NO_NAMESPACES = re.compile(r"namespace|uid map|Operation not permitted|Permission denied")
 ONE_THREAD = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")}
 QUIET = ONE_THREAD | {"PATH": os.defpath}
 ELSE = " To grade code that you trust without a sandbox, add --unsafe-no-sandbox."
-# Settings that forbid a user what bubblewrap needs: the value that does, and one that does not.
+# Settings that forbid what bubblewrap needs: the forbidding value, and one that allows it.
 FORBIDDING = {
     "kernel.apparmor_restrict_unprivileged_userns": ("1", "0"),
     "kernel.unprivileged_userns_clone": ("0", "1"),
@@ -42,14 +42,14 @@ FORBIDDING = {
 
 
 class NoSandbox(Exception):
-    """The sandbox cannot be had here; the message says why and what to do, as sentences."""
+    """The sandbox cannot start here; the message says why and what to do, in sentences."""
 
 
 def require_sandbox() -> None:
-    """Start a sandbox with NumPy in it once, to see that this machine lets us.
+    """Start a sandbox with NumPy in it, to see whether this machine allows it.
 
     Raises:
-        NoSandbox: it does not, with the way to mend that.
+        NoSandbox: It does not; the message says how to change that.
     """
     with tempfile.TemporaryDirectory(prefix="dspark-mini-") as kit, tempfile.TemporaryFile() as said:
         process = start(Path(kit), ["-c", f"import sys; sys.path[:0] = [{SITE!r}]; import numpy"], said)
@@ -66,15 +66,15 @@ def start(kit: Path, arguments: list[str], errors: IO[bytes] | int = subprocess.
     """Start Python in a sandbox of its own, with pipes for its standard input and output.
 
     Args:
-        kit: the folder that it sees, read-only, as KIT.
-        arguments: what stands behind `python -I -S`.
-        errors: where its standard error goes.
+        kit: Directory that is mounted read-only as KIT.
+        arguments: What follows `python -I -S`.
+        errors: Where its standard error goes.
 
     Returns:
         The process of bubblewrap; whatever runs inside ends with it, and it ends with the thread that called this.
 
     Raises:
-        NoSandbox: this is no Linux, or a part that the sandbox needs is not installed.
+        NoSandbox: This is not Linux, or something that the sandbox needs is not installed.
     """
     program, rules = _program(), _rules()
     reader, writer = os.pipe()

@@ -1,7 +1,7 @@
-"""A process that grades submissions, one after the other: what it crashes on costs only that one.
+"""A process that grades submissions one after another; a crash costs only the submission at hand.
 
 It reads requests from standard input, one line of JSON each, and answers each with one line. When standard input
-comes to its end, whoever started it is gone, and it ends too, with whatever it had started.
+ends, its parent is gone, and it ends too, with whatever it started.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def main(library: str, scratch: str, sandbox: str) -> None:
         signal.signal(number, lambda *_: sys.exit(1))  # an exception, so that the learner's process is ended too
     tempfile.tempdir = scratch
     answers = os.fdopen(os.dup(1), "w", encoding="ascii")
-    os.dup2(2, 1)  # whatever else is printed is no answer
+    os.dup2(2, 1)  # whatever else is printed is not an answer
     requests: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
     while True:

@@ -10,6 +10,7 @@ import ctypes
 import hashlib
 import itertools
 import json
+import math
 import os
 import re
 import signal
@@ -20,21 +21,25 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 
+from grader.lessons.build import contract_imports
 from grader.lessons.checks import TASKS
 from grader.lessons.paths import NOTEBOOKS, ROOT
+from grader.run.kit import grading_seed
 
 LESSON, TASK = "02_parallel_drafting", TASKS["2.5"]
+RIGHT = contract_imports(TASK.reference_source) + TASK.reference_source
+PARTLY_RIGHT = RIGHT.replace("if tried else math.nan", "if tried else 0.0")
 ATTACKS_IN_A_ROW = 4
 SECRET = "the instructor's own secret"
-BUDGETS = {"calling.py": ("CALL_SECONDS", 1.0), "loader.py": ("CELL_SECONDS", 1.0)}
-SHORT = "from grader import process; process.CALL_SECONDS = process.CELL_SECONDS = process.GRACE_SECONDS = 1.0; "
+BUDGETS = {"calling.py": ("CALL_SECONDS", 0.5), "loader.py": ("CELL_SECONDS", 0.5)}
+SHORT = "from grader.run import process; process.CALL_SECONDS = process.CELL_SECONDS = process.GRACE_SECONDS = 0.5; "
 # Runs `dspark-mini` with short budgets in the processes that grade and in those of the submissions.
 QUICK = f"""
 import contextlib, re
@@ -57,7 +62,7 @@ pools.COMMAND = pools.COMMAND.replace("from grader.run.worker", {SHORT!r} + "fro
 cli.main()
 """
 PR_SET_CHILD_SUBREAPER = 36
-Attack = tuple[str, "str | Callable[[Path], None]"]  # "15 pass", and the cells or what writes the student's folder
+Attack = tuple[str, "str | Callable[[Path], None]"]  # "full pass", and the cells or what writes the student's folder
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -83,19 +88,21 @@ class Batch:
         """The result of one attack."""
         return self.results[in_order(self.attacks).index(attack)]
 
-    def beside(self, attack: str) -> list[dict[str, Any]]:
-        """The results of the nearest honest ones, before it and behind it."""
+    def neighbours_are_unharmed(self, attack: str) -> bool:
+        """Tell whether the nearest honest submissions, before it and after it, got their usual scores."""
         order = in_order(self.attacks)
         place = order.index(attack)
-        before = max(i for i in range(place) if order[i] is None)
-        return [self.results[before], self.results[order.index(None, place)]]
+        before, after = max(i for i in range(place) if order[i] is None), order.index(None, place)
+        return {self.results[before]["score"], self.results[after]["score"]} == honest_scores()
 
     def got(self, attack: str) -> str:
-        """Points and status of the attacked task, "0 unreadable" where there is none."""
+        """Points and status of the attacked task, such as "full pass"; "0 unreadable" where nothing was graded."""
         result = self.of(attack)
         task = next((task for task in result["tasks"] if task["task"] == TASK.id), None)
         assert result["score"] == (task["points"] if task else 0)
-        return f"{task['points']} {task['status']}" if task else f"{result['score']} {result['status']}"
+        if task is None:
+            return f"{result['score']} {result['status']}"
+        return f"{'full' if task['points'] == task['max_points'] else task['points']} {task['status']}"
 
     @cached_property
     def everything_written(self) -> str:
@@ -106,7 +113,7 @@ class Batch:
 @pytest.fixture(scope="session")
 def reference() -> str:
     """The right solution of the task that is attacked."""
-    return TASK.reference_source
+    return RIGHT
 
 
 @pytest.fixture(scope="session")
@@ -125,6 +132,17 @@ def grade_batch(tmp_path_factory: pytest.TempPathFactory, reference: str) -> Cal
     return graded
 
 
+@cache
+def honest_scores() -> set[int]:
+    """The points of an honest solution that is right, and of one that is partly right."""
+    names: dict[str, Any] = {"math": math}
+    exec(PARTLY_RIGHT, names)
+    functions = (TASK.reference, names[TASK.function])
+    scores = {TASK.check(function, grading_seed(TASK.id)).points for function in functions}
+    assert len(scores) == 2 and 0 not in scores
+    return scores
+
+
 def in_order(attacks: Mapping[str, Attack]) -> list[str | None]:
     """The batch: a few attacks, an honest one (None), a few attacks, and so on, with honest ones at both ends."""
     names = list(attacks)
@@ -134,7 +152,7 @@ def in_order(attacks: Mapping[str, Attack]) -> list[str | None]:
 
 def lay_out(folder: Path, attacks: Mapping[str, Attack], reference: str, places: Mapping[str, str]) -> None:
     """Write the submissions, with their places at the end of their names; honest ones are right and partly right."""
-    honest = itertools.cycle((reference, reference.replace("if tried else math.nan", "if tried else 0.0")))
+    honest = itertools.cycle((RIGHT, PARTLY_RIGHT))
     for place, name in enumerate(in_order(attacks)):
         if name is None:
             write_notebook(folder / f"honest {place:03}", next(honest))

@@ -73,7 +73,7 @@ LOOPS: dict[str, tuple[str, str]] = {
         "0 timeout",
         function("lock.acquire()", "import threading\nlock = threading.Lock()\nlock.acquire()"),
     ),
-    "cells that never end, before the answer": ("15 pass", "while True: pass\n# %%\nwhile True: pass\n# %%\nRIGHT"),
+    "cells that never end, before the answer": ("full pass", "while True: pass\n# %%\nwhile True: pass\n# %%\nRIGHT"),
     "a cell that never ends, with the answer in it": ("0 timeout", "while True: pass\nRIGHT"),
     "a hidden case that hangs": (
         "14 timeout",
@@ -102,12 +102,12 @@ BOMBS: dict[str, tuple[str, str]] = {
     "an error of 100 MB": ("0 error", function("raise KeyError('x' * 10 ** 8)")),
     "a type with a name of a megabyte": ("0 fail", function("return type('N' * 10 ** 6, (), {})()")),
     "an error with a name of a megabyte": ("0 error", function("raise type('N' * 10 ** 6, (Exception,), {})")),
-    "twenty megabytes of prints": ("15 pass", "for _ in range(20): print('x' * 10 ** 6)\n# %%\nRIGHT"),
+    "twenty megabytes of prints": ("full pass", "for _ in range(20): print('x' * 10 ** 6)\n# %%\nRIGHT"),
     "a flood on its own descriptors": (
         "0 timeout", function("while True: os.write(1, b'x' * 10 ** 5), os.write(2, b'y' * 10 ** 5)", "import os")
     ),
     "a warning and a log line with every call": (
-        "15 pass",
+        "full pass",
         "import logging, sys, warnings\nlogging.basicConfig()\nRIGHT\n# %%\nright = conditional_acceptance\n"
         + function("warnings.warn('w'), logging.error('e'), print('!', file=sys.stderr)\n"
                    "    return right(accepted_counts, block_size)"),
@@ -117,11 +117,11 @@ BOMBS: dict[str, tuple[str, str]] = {
 EXITS: dict[str, tuple[str, str]] = {
     "sys.exit": ("0 error", function("sys.exit(0)", "import sys")),
     "os._exit": ("0 error", function("os._exit(0)", "import os")),
-    "os._exit in a cell": ("15 pass", "import os\nos._exit(0)\n# %%\nRIGHT"),
-    "os._exit in many cells": ("15 pass", "# %%\n".join(["import os\nos._exit(0)\n"] * 8 + ["RIGHT"])),
+    "os._exit in a cell": ("full pass", "import os\nos._exit(0)\n# %%\nRIGHT"),
+    "os._exit in many cells": ("full pass", "# %%\n".join(["import os\nos._exit(0)\n"] * 8 + ["RIGHT"])),
     "os._exit with the answer": ("0 error", "RIGHT\nimport os\nos._exit(0)"),
     "a kill signal": ("0 error", function("os.kill(os.getpid(), signal.SIGKILL)", "import os, signal")),
-    "an alarm that is left": ("15 pass", "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\n# %%\nRIGHT"),
+    "an alarm that is left": ("full pass", "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\n# %%\nRIGHT"),
     "a segmentation fault": ("0 error", function("ctypes.string_at(0)", "import ctypes")),
     "an abort": ("0 error", function("os.abort()", "import os")),
     "an interrupt": ("0 error", function("raise KeyboardInterrupt")),
@@ -132,22 +132,22 @@ EXITS: dict[str, tuple[str, str]] = {
     ),
     "a time limit of its own": ("0 error", function("raise TimeoutError")),
     "standard streams that are closed": (
-        "15 pass",
+        "full pass",
         "import os, sys\nfor s in (sys.stdin, sys.stdout, sys.stderr): s.close()\n"
         "for n in (0, 1, 2): os.close(n)\n# %%\nRIGHT",
     ),
     "the wire closed": ("0 error", FORGE + function("[os.close(n) for n in list(pipes())]")),
     "what is done at exit": (
-        "15 pass",
+        "full pass",
         "import atexit, gc, weakref\ndef forever(*a):\n    while True: pass\natexit.register(forever)\n"
         "class D:\n    def __del__(self): forever()\nkept = D()\nweakref.finalize(kept, forever)\n# %%\nRIGHT",
     ),
     "callbacks of the garbage collector": (
-        "15 pass", "import gc\ngc.callbacks.append(lambda *a: 1 / 0)\nclass D:\n    def __del__(self): raise KeyError\n"
+        "full pass", "import gc\ngc.callbacks.append(lambda *a: 1 / 0)\nclass D:\n    def __del__(self): raise KeyError\n"
         "D()\ngc.collect()\n# %%\nRIGHT",
     ),
     "threads that never end": (
-        "15 pass",
+        "full pass",
         "import threading, time\nfor _ in range(20): threading.Thread(target=time.sleep, args=(1000,)).start()\n"
         "# %%\nRIGHT",
     ),
@@ -178,15 +178,15 @@ PATCHES: dict[str, tuple[str, str]] = {
     "a caller that answers for the function": (
         "0 fail",
         "from grader.run.child import calling\n"
-        "calling.LocalCaller.outcome = lambda self, call: calling.Outcome(value=[1.0])\n# %%\n" + WRONG,
+        "calling.LocalCaller._outcome = lambda *a: calling.Outcome(value=calling.encoded([1.0]))\n# %%\n" + WRONG,
     ),
     "a wire that sends no errors": (
         "0 fail",
-        "from grader.run.child import main\nreal = main.send_outcome\n"
-        "main.send_outcome = lambda s, o: real(s, {**o, 'error': None, 'value': [0.5]})\n# %%\n" + WRONG,
+        "from grader.run.child import calling, main\nreal = main.packed_reply\n"
+        "main.packed_reply = lambda n, o: real(n, calling.Outcome(value=calling.encoded([0.5])))\n# %%\n" + WRONG,
     ),
     "a trace and a profile function": (
-        "15 pass",
+        "full pass",
         "import sys, threading\nseen = []\n"
         "def look(frame, event, arg):\n    seen.append((event, frame.f_code.co_name))\n    return look\n"
         "sys.settrace(look), sys.setprofile(look), threading.settrace(look)\n# %%\nRIGHT",
@@ -334,7 +334,7 @@ WIRE: dict[str, tuple[str, str]] = {
     "points forged while loading": (
         "0 error", FORGE + NONE + "forge(d(loaded={'d': []}, defined={'l': ['conditional_acceptance']}))\nos._exit(0)"
     ),
-    "pieces forged while loading": ("15 pass", FORGE + "forge(d(running=99))\n# %%\nRIGHT"),
+    "pieces forged while loading": ("full pass", FORGE + "forge(d(running=99))\n# %%\nRIGHT"),
     "the next requests read away": (
         "0 timeout",
         FORGE + "import time\n"
@@ -356,7 +356,7 @@ def test_an_attack_gets_what_its_answers_are_worth_and_its_neighbours_what_they_
     batch: Any, attack: str
 ) -> None:
     assert batch.got(attack) == ATTACKS[attack][0]
-    assert sorted(result["score"] for result in batch.beside(attack)) == [9, 15]
+    assert batch.neighbours_are_unharmed(attack)
 
 
 def test_the_world_around_is_as_it_was(batch: Any) -> None:

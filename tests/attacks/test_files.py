@@ -16,17 +16,18 @@ from typing import Any
 
 import pytest
 
+from grader.lessons.build import contract_imports
 from grader.lessons.checks import TASKS
 from grader.read.cells import originals_of
 
 LESSON = "02_parallel_drafting"
 FILE = f"{LESSON}.ipynb"
 SETUP = next(name for name, original in originals_of(LESSON).items() if original.role == "setup")
-RIGHT = TASKS["2.5"].reference_source
+RIGHT = contract_imports(TASKS["2.5"].reference_source) + TASKS["2.5"].reference_source
 WRONG = "def conditional_acceptance(accepted_counts, block_size):\n    return [0.5] * block_size\n"
 Made = dict[str, Any]
 Write = Callable[[Path], Any]
-READ, REFUSED = "15 pass", "0 unreadable"
+READ, REFUSED = "full pass", "0 unreadable"
 
 
 def cell(source: Any, name: str | None = None, **more: Any) -> Made:
@@ -164,7 +165,7 @@ CELLS: dict[str, tuple[str, Write]] = {
     ),
     "a setup of its own": (READ, holds(notebook(cell("np = math = whole_number = None", SETUP), cell(RIGHT)))),
     "tasks of several lessons": (
-        "0 unreadable 15 pass",
+        "0 unreadable full pass",
         holds(notebook(cell(RIGHT), cell("def schedule_prefixes(*a): pass\ndef block_mask(*a): pass\n"))),
     ),
 }  # fmt: skip
@@ -195,7 +196,7 @@ def test_an_attack_gets_what_its_answers_are_worth_and_its_neighbours_what_they_
     batch: Any, attack: str
 ) -> None:
     assert batch.got(attack) in ATTACKS[attack][0]
-    assert sorted(result["score"] for result in batch.beside(attack)) == [9, 15]
+    assert batch.neighbours_are_unharmed(attack)
 
 
 @pytest.mark.parametrize("attack", [name for name in FILES if FILES[name][0] == REFUSED])

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.lessons.checks import TASKS, lesson_02
+from grader.lessons.checks import TASKS
+from grader.lessons.hidden import lesson_02
 from grader.run.child.calling import Call
 
 # What every one of them is built of: the right function, a mark for the inputs, and what has been seen so far.
@@ -63,7 +64,7 @@ ATTACKS = {
         echo(REMEMBER, "if seen: raise type(seen[-1], (Exception,), {})\n    return right(counts, size)"),
     ),
     "standard output and error": (
-        "15 pass",
+        "full pass",
         echo("print(mark(counts, size)), print(mark(counts, size), file=sys.stderr)\n"
              "        for n in (1, 2): os.write(n, mark(counts, size).encode())\n        return right(counts, size)"),
     ),
@@ -73,7 +74,7 @@ ATTACKS = {
         + "\n# %%\nif os.path.exists('/tmp/kept'): raise KeyError(open('/tmp/kept').read())\ndef block_mask(*a): pass",
     ),
     "another function of its own": (
-        "15 pass",
+        "full pass",
         echo(REMEMBER, before="def choose_confident_prefix(*a, **k): return type(str(seen), (), {})()\n"),
     ),
 }  # fmt: skip
@@ -107,7 +108,7 @@ def leaked(text: str) -> list[str]:
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_no_hidden_input_comes_out(batch: Any, attack: str) -> None:
     assert leaked(str(batch.of(attack))) == []
-    assert sorted(result["score"] for result in batch.beside(attack)) == [9, 15]
+    assert batch.neighbours_are_unharmed(attack)
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -120,7 +121,5 @@ def test_no_hidden_input_stands_in_the_table(batch: Any) -> None:
 
 
 def test_no_line_of_a_hidden_test_comes_out(batch: Any) -> None:
-    source = inspect.getsource(lesson_02)
-    regions = re.findall(r"### BEGIN HIDDEN TESTS\n(.*?)### END HIDDEN TESTS", source, re.S)
-    lines = {line.strip() for region in regions for line in region.splitlines() if len(line.strip()) > 20}
+    lines = {line.strip() for line in inspect.getsource(lesson_02).splitlines() if len(line.strip()) > 20}
     assert len(lines) > 100 and [line for line in lines if line in batch.everything_written] == []

@@ -22,7 +22,7 @@ def seeks(body: str) -> tuple[str, str]:
     look = f"def look():\n{textwrap.indent(body, '    ')}\n"
     safe = "try:\n    found = look()\nexcept (Exception, SystemExit):\n    found = None\n"
     spoil = "# %%\nRIGHT\nif globals().get('found'):\n    def conditional_acceptance(*a): return found\n"
-    return "15 pass", imports + look + safe + spoil
+    return "full pass", imports + look + safe + spoil
 
 
 def tries(body: str) -> tuple[str, str]:
@@ -104,13 +104,13 @@ PROCESSES: dict[str, tuple[str, str]] = {
         "        if '--json' in open(file, errors='replace').read(): return True"
     ),
     "the grader by its number": seeks("return os.path.exists(f'/proc/{GRADER}')"),
-    "every process killed": ("15 pass", "import os\ndef k():\n    " + CAREFUL + "    os.kill(-1, 9)\nk()\n# %%\nRIGHT"),
+    "every process killed": ("full pass", "import os\ndef k():\n    " + CAREFUL + "    os.kill(-1, 9)\nk()\n# %%\nRIGHT"),
     "the parent killed": (
-        "15 pass", "import os, time\ndef k():\n    " + CAREFUL + "    os.kill(os.getppid(), 9)\n    time.sleep(.1)\nk()"
+        "full pass", "import os, time\ndef k():\n    " + CAREFUL + "    os.kill(os.getppid(), 9)\n    time.sleep(.1)\nk()"
         "\n# %%\nRIGHT",
     ),
     "the process group killed": (
-        "15 pass", "import os\ndef k():\n    " + CAREFUL + "    os.killpg(0, 9)\nk()\n# %%\nRIGHT",
+        "full pass", "import os\ndef k():\n    " + CAREFUL + "    os.killpg(0, 9)\nk()\n# %%\nRIGHT",
     ),
     "a daemon": tries(
         "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: time.sleep(1000)\n    os._exit(0)\nos.wait()"
@@ -168,7 +168,7 @@ def batch(grade_batch: Callable[..., Any]) -> Any:
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_nothing_outside_is_reached_and_the_neighbours_get_what_they_always_get(batch: Any, attack: str) -> None:
     assert batch.got(attack) in ATTACKS[attack][0]
-    assert sorted(result["score"] for result in batch.beside(attack)) == [9, 15]
+    assert batch.neighbours_are_unharmed(attack)
 
 
 def test_the_world_around_is_as_it_was(batch: Any) -> None:

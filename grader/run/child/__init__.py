@@ -1,4 +1,4 @@
-"""What runs beside a learner's code: it loads the code, answers calls, and knows no test and no reference.
+"""What runs beside a learner's code: it loads the code and answers calls. It contains no tests and no reference.
 
-These files and dspark_mini.inputs are all that a child process can import of the project, NumPy apart.
+Of this project, a child process can import these files and dspark_mini's contracts only.
 """

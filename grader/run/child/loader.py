@@ -46,7 +46,7 @@ def run_piece(
         source: Python code; IPython's magics and shell escapes in it do nothing.
         label: the name that tracebacks give to the code.
         namespace: global names, read and written.
-        statements: run on behind a statement that fails, as for a .py file; a cell stops there.
+        statements: Go on after a statement that fails, as in a .py file; a cell stops there.
         on_part: called before each part that has CELL_SECONDS of its own: the cell, or each statement.
 
     Returns:

@@ -22,8 +22,8 @@ def main(requests: BinaryIO, replies: BinaryIO) -> None:
     """Serve one submission.
 
     Args:
-        requests: stream of messages from the grader: one that loads, then one a call.
-        replies: stream of messages back; each answers one request and repeats its number.
+        requests: Messages from the grader: one with the code, then two per batch of calls, a header and the calls.
+        replies: Messages back; each answers one call and repeats its number.
     """
     limit_resources()
     namespace = new_namespace()

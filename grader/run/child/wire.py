@@ -1,7 +1,7 @@
-"""The wire between grader and child: one message is JSON and, behind it, the raw bytes of its arrays.
+"""The wire between grader and child: a message is JSON followed by the raw bytes of its arrays.
 
 Nothing is ever unpickled, and what comes in is checked before it is used: sizes, depth, dtypes and shapes. A
-value that is no plain data crosses as its type's name only.
+value that is not plain data crosses as the name of its type.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class WireError(Exception):
 
 @dataclass(frozen=True)
 class Opaque:
-    """Stands for a value that is no plain data; it equals nothing that a check expects."""
+    """Stands for a value that is not plain data; it equals nothing that a check expects."""
 
     type_name: str
 

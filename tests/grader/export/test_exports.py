@@ -54,7 +54,7 @@ def result(submission: str, score: int = 9, **changes: Any) -> dict[str, Any]:
 
 def unreadable(submission: str) -> dict[str, Any]:
     return result(
-        submission, 0, lesson=None, max_score=0, status="unreadable", tasks=[], reason="It is no text in UTF-8."
+        submission, 0, lesson=None, max_score=0, status="unreadable", tasks=[], reason="It is not text in UTF-8."
     )
 
 
@@ -186,7 +186,7 @@ def test_semicolons_and_byte_order_mark_are_kept(tmp_path: Path) -> None:
 def test_a_file_that_is_no_roster_is_refused_with_a_sentence(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "roster.csv").write_bytes(data)
     for write in (write_canvas, write_moodle):
-        with pytest.raises(ExportError, match=r"roster\.csv is no .*\."):
+        with pytest.raises(ExportError, match=r"roster\.csv is not .*\."):
             write([result("ada")], tmp_path / "roster.csv", tmp_path / "out.csv")
 
 

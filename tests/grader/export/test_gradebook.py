@@ -212,8 +212,8 @@ def test_a_gradebook_of_another_version_is_left_alone(course: Path, db_url: str)
 @pytest.mark.parametrize(
     ("address", "sentence"),
     [
-        ("nonsense", "'nonsense' is no address"),
-        ("oracle+nothing://host/db", "is no address"),
+        ("nonsense", "'nonsense' is not the address"),
+        ("oracle+nothing://host/db", "is not the address"),
         ("postgresql+psycopg://ada:secret@127.0.0.1:1/grades", "ada:\\*\\*\\*@127.0.0.1:1/grades cannot be used"),
         ("sqlite:////proc/grades/gradebook.db", "cannot be used"),
     ],

@@ -132,7 +132,7 @@ def test_a_workflow_fails_below_its_threshold(submitted: Path) -> None:
         (Outputs(moodle=(Path("no.csv"), Path("to.csv"))), "--moodle takes"),
         (Outputs(min_score=3), "--min-score"),
         (Outputs(course=Path("nowhere")), "no folder nowhere of a course"),
-        (Outputs(pages=Path(__file__)), "no folder"),
+        (Outputs(pages=Path(__file__)), "not a folder"),
     ],
 )
 def test_what_cannot_be_had_is_refused_before_anything_is_graded(outputs: Outputs, message: str) -> None:
@@ -160,7 +160,7 @@ def test_a_target_that_is_a_submission_is_refused(submitted: Path) -> None:
 
 def test_a_list_that_is_none_is_told_in_a_sentence(submitted: Path, tmp_path: Path) -> None:
     (tmp_path / "canvas.csv").write_text("Name,Points\nAda,3\n")
-    with pytest.raises(UserError, match="no gradebook of Canvas"):
+    with pytest.raises(UserError, match="not a gradebook of Canvas"):
         grade(submitted, "--canvas", tmp_path / "canvas.csv", tmp_path / "to.csv")
     assert not (tmp_path / "to.csv").exists()
 
