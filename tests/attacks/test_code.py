@@ -54,33 +54,27 @@ LOOPS: dict[str, tuple[str, str]] = {
     "a loop in C": ("0 timeout", function("re.match('(a+)+$', 'a' * 60 + 'b')", "import re")),
     "a huge power": ("0 timeout", function("return 7 ** 10 ** 9")),
     "a loop with its alarms blocked": (
-        "0 timeout",
-        function(
-            "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 64))\n    while True: time.sleep(1)",
-            "import signal, time",
-        ),
+        "0 timeout", function("signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 64))\n    while True: time.sleep(1)",
+                              "import signal, time"),
     ),
     "a loop that takes the time limit away": (
-        "0 timeout",
-        function("while True: time.sleep(1)", "import signal, time\nsignal.setitimer = lambda *a: None"),
+        "0 timeout", function("while True: time.sleep(1)", "import signal, time\nsignal.setitimer = lambda *a: None"),
     ),
     "a loop in the text of an exception": (
-        "0 timeout",
-        function("raise E", "class E(Exception):\n    def __str__(self):\n        while True: pass"),
+        "0 timeout", function("raise E", "class E(Exception):\n    def __str__(self):\n        while True: pass"),
     ),
     "a stop signal": ("0 timeout", function("os.kill(os.getpid(), signal.SIGSTOP)", "import os, signal")),
     "a lock that is never opened": (
-        "0 timeout",
-        function("lock.acquire()", "import threading\nlock = threading.Lock()\nlock.acquire()"),
+        "0 timeout", function("lock.acquire()", "import threading\nlock = threading.Lock()\nlock.acquire()"),
     ),
     "cells that never end, before the answer": ("full pass", "while True: pass\n# %%\nwhile True: pass\n# %%\nRIGHT"),
     "a cell that never ends, with the answer in it": ("0 timeout", "while True: pass\nRIGHT"),
     "a hidden case that hangs": (
-        "14 timeout",
+        "0 timeout",
         "import time\nRIGHT\n# %%\nright = conditional_acceptance\n"
-        + function("time.sleep(9 * (len(accepted_counts) > 1000))\n    return right(accepted_counts, block_size)"),
+        + function("time.sleep(9 * (len(accepted_counts) > 900))\n    return right(accepted_counts, block_size)"),
     ),
-}
+}  # fmt: skip
 
 BOMBS: dict[str, tuple[str, str]] = {
     "one array of 4 GiB": ("0 error", function("return float(np.ones(1 << 29).sum())")),
@@ -143,8 +137,8 @@ EXITS: dict[str, tuple[str, str]] = {
         "class D:\n    def __del__(self): forever()\nkept = D()\nweakref.finalize(kept, forever)\n# %%\nRIGHT",
     ),
     "callbacks of the garbage collector": (
-        "full pass", "import gc\ngc.callbacks.append(lambda *a: 1 / 0)\nclass D:\n    def __del__(self): raise KeyError\n"
-        "D()\ngc.collect()\n# %%\nRIGHT",
+        "full pass", "import gc\ngc.callbacks.append(lambda *a: 1 / 0)\nclass D:\n"
+        "    def __del__(self): raise KeyError\nD()\ngc.collect()\n# %%\nRIGHT",
     ),
     "threads that never end": (
         "full pass",
@@ -221,7 +215,7 @@ PATCHES: dict[str, tuple[str, str]] = {
         "        raise SystemExit\nsys.meta_path.insert(0, F())\n# %%\n" + WRONG,
     ),
     "arguments that are changed": (
-        "14 partial",
+        "9 partial",
         "RIGHT\n# %%\nright = conditional_acceptance\n"
         + function(
             "result = right(accepted_counts, block_size)\n    try: accepted_counts[0] = 0\n"

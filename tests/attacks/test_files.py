@@ -5,7 +5,6 @@ In the table: what the attack must get, and what writes the student's folder.
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import json
@@ -25,17 +24,17 @@ FILE = f"{LESSON}.ipynb"
 SETUP = next(name for name, original in originals_of(LESSON).items() if original.role == "setup")
 RIGHT = contract_imports(TASKS["2.5"].reference_source) + TASKS["2.5"].reference_source
 WRONG = "def conditional_acceptance(accepted_counts, block_size):\n    return [0.5] * block_size\n"
-Made = dict[str, Any]
+CellJson = dict[str, Any]
 Write = Callable[[Path], Any]
 READ, REFUSED = "full pass", "0 unreadable"
 
 
-def cell(source: Any, name: str | None = None, **more: Any) -> Made:
+def cell(source: Any, name: str | None = None, **more: Any) -> CellJson:
     nbgrader = {"grade_id": name, "schema_version": 3} if name else {}
     return {"cell_type": "code", "source": source, "metadata": {"nbgrader": nbgrader}, "outputs": []} | more
 
 
-def notebook(*cells: Made, **more: Any) -> str:
+def notebook(*cells: CellJson, **more: Any) -> str:
     made = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell("", SETUP), *cells]}
     return json.dumps(made | more)
 
@@ -57,11 +56,7 @@ def with_files(**files: str) -> Write:
     return write
 
 
-OLD_CELLS = [{"cell_type": "code", "input": s, "metadata": {}, "language": "python"} for s in ("import math", RIGHT)]
-OLD_SETUP = {"cell_type": "code", "input": [""], "metadata": {"nbgrader": {"grade_id": SETUP}}}
-FORGED_OUTPUT = [
-    {"output_type": "execute_result", "data": {"text/plain": "15.0"}, "execution_count": 1, "metadata": {}}
-]
+FORGED_OUTPUT = [{"output_type": "execute_result", "data": {"text/plain": "15.0"}, "execution_count": 1}]
 CHECK = cell("check('2.5', conditional_acceptance)", "check-2-5", outputs=FORGED_OUTPUT, execution_count=9)
 TASK_CELL = "task-2-5"
 
@@ -77,46 +72,23 @@ PLACES: dict[str, tuple[str, Write]] = {
     "a sitecustomize beside it": (READ, with_files(sitecustomize="raise SystemExit", conftest="raise SystemExit")),
 }  # fmt: skip
 BYTES: dict[str, tuple[str, Write]] = {
-    "nothing": (REFUSED, holds("")),
-    "a list": (REFUSED, holds("[]")),
-    "text": (REFUSED, holds("hello")),
     "half a notebook": (REFUSED, holds(notebook(cell(RIGHT))[:-9])),
-    "bytes": (REFUSED, holds(bytes(range(256)))),
-    "a byte that is no UTF-8": (REFUSED, holds(notebook(cell(RIGHT)).encode() + b"\xff")),
-    "UTF-16 with its mark": (READ, holds(notebook(cell(RIGHT)).encode("utf-16"))),
-    "UTF-8 with its mark": (READ, holds(codecs.BOM_UTF8 + notebook(cell(RIGHT)).encode())),
     "a hundred thousand brackets": (REFUSED, holds("[" * 100_000)),
     "deep metadata": (
         REFUSED, holds(notebook(cell(RIGHT)).replace('"metadata": {}', '"metadata": ' + "[" * 9**5 + "]" * 9**5, 1))
     ),
-    "twenty-one megabytes": (REFUSED, holds(b" " * (21 << 20))),
-    "a number of a million digits and NaN": (
-        READ, holds(notebook(cell(RIGHT)).replace('"metadata": {}', f'"metadata": [{"9" * 10**6}, NaN]', 1))
-    ),
-    "two megabytes of code in one cell": (READ, holds(notebook(cell("#" * (2 << 20)), cell(RIGHT)))),
-    "two megabytes of code in all": (REFUSED, holds(notebook(*[cell("#" * (1 << 17))] * 16, cell(RIGHT)))),
     "megabytes of outputs and attachments": (
         READ,
         holds(notebook(cell(RIGHT, outputs=[{"text": "x" * 5_000_000}], attachments={"a": {"b": "A" * 10**6}}))),
     ),
-    "ten thousand cells": (READ, holds(notebook(*(cell(f"x = {n}") for n in range(10_000)), cell(RIGHT)))),
 }  # fmt: skip
 FORMATS: dict[str, tuple[str, Write]] = {
-    "the third version of the format": (
-        READ,
-        holds(json.dumps({"nbformat": 3, "nbformat_minor": 0, "worksheets": [{"cells": [OLD_SETUP, *OLD_CELLS]}]})),
-    ),
-    "a version that does not exist": (READ, holds(notebook(cell(RIGHT), nbformat=99, nbformat_minor="x"))),
     "cells that are no cells": (READ, holds(notebook(None, 7, "x", [], {}, cell(None), cell({}), cell(RIGHT)))),  # type: ignore[arg-type]
-    "metadata that is none": (READ, holds(notebook(cell(RIGHT, metadata=7), metadata=[1]))),
     "one id for all cells": (READ, holds(notebook(cell("x = 1", id="a"), cell(RIGHT, id="a"), cell("y", id="a")))),
     "a kernel that is a command": (
         READ, holds(notebook(cell(RIGHT), metadata={"kernelspec": {"name": "bash", "argv": ["touch", "x"]}}))
     ),
     "a language of another kind": (READ, holds(notebook(cell(RIGHT), metadata={"language_info": {"name": "R"}}))),
-    "an answer in a cell of prose": (
-        "0 missing", holds(notebook(cell(RIGHT, cell_type="markdown"), cell("x = 1", TASK_CELL)))
-    ),
     "magics and shell escapes": (
         READ,
         holds(notebook(
@@ -139,7 +111,6 @@ FORMATS: dict[str, tuple[str, Write]] = {
 }  # fmt: skip
 CELLS: dict[str, tuple[str, Write]] = {
     "a copied cell": (READ, holds(notebook(cell(WRONG, TASK_CELL), cell(RIGHT, TASK_CELL), CHECK))),
-    "a copied check": (READ, holds(notebook(cell(RIGHT, TASK_CELL), CHECK, CHECK))),
     "a copy below the check": (READ, holds(notebook(cell(RIGHT, TASK_CELL), CHECK, cell(WRONG, TASK_CELL)))),
     "a cell that never ran": (
         "0 missing", holds(notebook(cell("if False:\n    x = 1\n", TASK_CELL, outputs=FORGED_OUTPUT), CHECK))

@@ -30,6 +30,11 @@ def tries(body: str) -> tuple[str, str]:
     return seeks(CAREFUL + body)
 
 
+def ends(line: str) -> tuple[str, str]:
+    """A right solution in a cell after one that ends processes."""
+    return "full pass", f"import os, time\ndef k():\n    {CAREFUL}    {line}\nk()\n# %%\nRIGHT"
+
+
 def writes(*places: str) -> tuple[str, str]:
     """A right solution that first writes itself to some places, in any way that works."""
     lines = "".join(
@@ -104,14 +109,9 @@ PROCESSES: dict[str, tuple[str, str]] = {
         "        if '--json' in open(file, errors='replace').read(): return True"
     ),
     "the grader by its number": seeks("return os.path.exists(f'/proc/{GRADER}')"),
-    "every process killed": ("full pass", "import os\ndef k():\n    " + CAREFUL + "    os.kill(-1, 9)\nk()\n# %%\nRIGHT"),
-    "the parent killed": (
-        "full pass", "import os, time\ndef k():\n    " + CAREFUL + "    os.kill(os.getppid(), 9)\n    time.sleep(.1)\nk()"
-        "\n# %%\nRIGHT",
-    ),
-    "the process group killed": (
-        "full pass", "import os\ndef k():\n    " + CAREFUL + "    os.killpg(0, 9)\nk()\n# %%\nRIGHT",
-    ),
+    "every process killed": ends("os.kill(-1, 9)"),
+    "the parent killed": ends("os.kill(os.getppid(), 9)\n    time.sleep(.1)"),
+    "the process group killed": ends("os.killpg(0, 9)"),
     "a daemon": tries(
         "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: time.sleep(1000)\n    os._exit(0)\nos.wait()"
     ),
