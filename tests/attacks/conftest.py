@@ -38,8 +38,10 @@ RIGHT = contract_imports(TASK.reference_source) + TASK.reference_source
 PARTLY_RIGHT = RIGHT.replace("if tried else math.nan", "if tried else 0.0")
 ATTACKS_IN_A_ROW = 4
 SECRET = "the instructor's own secret"
-BUDGETS = {"calling.py": ("CALL_SECONDS", 0.5), "loader.py": ("CELL_SECONDS", 0.5)}
-SHORT = "from grader.run import process; process.CALL_SECONDS = process.CELL_SECONDS = process.GRACE_SECONDS = 0.5; "
+BUDGETS = {"calling.py": ("CALL_SECONDS", 0.8), "loader.py": ("CELL_SECONDS", 0.8)}
+SHORT = (
+    "from grader.run import process; process.CALL_SECONDS = process.CELL_SECONDS = 0.8; process.GRACE_SECONDS = 1.0; "
+)
 # Runs `dspark-mini` with short budgets in the processes that grade and in those of the submissions.
 QUICK = f"""
 import contextlib, re

@@ -226,9 +226,9 @@ PATCHES: dict[str, tuple[str, str]] = {
         "0 fail", "answers = iter([[0.75, 2 / 3, 0.0]] * 2)\n" + function("return next(answers, [0.5])"),
     ),
     "answers to the visible examples only": (
-        "3 partial",
-        "table = {((2, 0, 1, 2), 3): [.75, 2 / 3, 0.], ((2, 2), 2): [1., 1.], ((1, 2), 2): [1., .5],\n"
-        "         ((1, 2), 3): [1., .5, 0.], ((1, 1), 2): [1., 0.], ((0, 0, 0, 2), 2): [.25, 1.]}\n"
+        "0 fail",
+        "nan = float('nan')\ntable = {((2, 0, 1, 2), 3): [.75, 2 / 3, 0.], ((2, 2), 2): [1., 1.], ((), 2): [nan, nan],\n"
+        "         ((0, 0, 0, 2), 2): [.25, 1.], ((0, 0), 3): [0., nan, nan]}\n"
         + function("return table[tuple(int(n) for n in accepted_counts), block_size]"),
     ),
 }  # fmt: skip

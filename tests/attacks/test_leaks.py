@@ -36,25 +36,24 @@ def echo(where_hidden: str, else_: str = "return right(counts, size)", before: s
     return f"{TOOLS}{before}\ndef conditional_acceptance(counts, size):\n{body}"
 
 
-# Some hidden cases look like visible ones, by chance: they cost the first property too.
 ANSWER = "    return right(counts, size)"
-LATE = "4 partial 1 partial"
+LATE = "3 partial"
 REMEMBER = "seen.append(mark(counts, size)); return right(counts, size)"
 ATTACKS = {
-    "the text of an error": ("3 partial", echo("raise KeyError(mark(counts, size))")),
-    "the text of a ValueError": ("3 partial", echo("raise ValueError(mark(counts, size))")),
-    "the name of an error": ("3 partial", echo("raise type(mark(counts, size), (Exception,), {})")),
-    "the name of a ValueError": ("3 partial", echo("raise type(mark(counts, size), (ValueError,), {})")),
+    "the text of an error": ("0 fail", echo("raise KeyError(mark(counts, size))")),
+    "the text of a ValueError": ("0 fail", echo("raise ValueError(mark(counts, size))")),
+    "the name of an error": ("0 fail", echo("raise type(mark(counts, size), (Exception,), {})")),
+    "the name of a ValueError": ("0 fail", echo("raise type(mark(counts, size), (ValueError,), {})")),
     "the line of an error": (
-        "3 partial",
+        "0 fail",
         echo(
             "exec(compile('raise KeyError', FILE, 'exec').replace(co_firstlineno=777000 + int(counts[0]) * 10))",
             before="FILE = mark.__code__.co_filename",
         ),
     ),
-    "the name of a type": ("3 partial", echo("return type(mark(counts, size), (), {})()")),
-    "a text": ("3 partial", echo("return mark(counts, size)")),
-    "a key": ("3 partial", echo("return {mark(counts, size): 1}")),
+    "the name of a type": ("0 fail", echo("return type(mark(counts, size), (), {})()")),
+    "a text": ("0 fail", echo("return mark(counts, size)")),
+    "a key": ("0 fail", echo("return {mark(counts, size): 1}")),
     "a later result": (LATE, echo(REMEMBER, "return [*seen] or right(counts, size)")),
     "a later type": (LATE, echo(REMEMBER, "return type(seen[-1], (), {})() if seen else right(counts, size)")),
     "a later error": (LATE, echo(REMEMBER, "if seen: raise KeyError(seen[-1])\n" + ANSWER)),
@@ -69,7 +68,7 @@ ATTACKS = {
              "        for n in (1, 2): os.write(n, mark(counts, size).encode())\n        return right(counts, size)"),
     ),
     "a file for its own next process": (
-        "0 fail",
+        "0 fail 0 error",
         echo("open('/tmp/kept', 'w').write(mark(counts, size)); os._exit(0)")
         + "\n# %%\nif os.path.exists('/tmp/kept'): raise KeyError(open('/tmp/kept').read())\ndef block_mask(*a): pass",
     ),

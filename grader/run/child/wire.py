@@ -77,7 +77,7 @@ def encoded(value: Any) -> Encoded:
     arrays: list[bytes] = []
     name = type(value).__name__[:MAX_NAME]
     try:
-        return Encoded(_encode(value, arrays, 0), arrays, name)
+        return Encoded(_encode(value, arrays, 1), arrays, name)  # in a reply it stands one level down
     except (ValueError, TypeError, RecursionError):
         return Encoded({"o": name}, [], name)
 
