@@ -227,7 +227,7 @@ PATCHES: dict[str, tuple[str, str]] = {
     ),
     "answers to the visible examples only": (
         "0 fail",
-        "nan = float('nan')\ntable = {((2, 0, 1, 2), 3): [.75, 2 / 3, 0.], ((2, 2), 2): [1., 1.], ((), 2): [nan, nan],\n"
+        "nan = float('nan')\ntable = {((2, 0, 1, 2), 3): [.75, 2 / 3, 0], ((2, 2), 2): [1, 1], ((), 2): [nan, nan],\n"
         "         ((0, 0, 0, 2), 2): [.25, 1.], ((0, 0), 3): [0., nan, nan]}\n"
         + function("return table[tuple(int(n) for n in accepted_counts), block_size]"),
     ),

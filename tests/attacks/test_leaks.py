@@ -37,7 +37,7 @@ def echo(where_hidden: str, else_: str = "return right(counts, size)", before: s
 
 
 ANSWER = "    return right(counts, size)"
-LATE = "3 partial"
+LATE = "3 partial 0 fail"  # by chance, a hidden case may look like a visible one
 REMEMBER = "seen.append(mark(counts, size)); return right(counts, size)"
 ATTACKS = {
     "the text of an error": ("0 fail", echo("raise KeyError(mark(counts, size))")),

@@ -90,7 +90,8 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     source.parent.mkdir(parents=True)
     source.write_text(build.notebook(cells, for_nbgrader=True), encoding="utf-8")
     assert nbgrader("generate_assignment", course).returncode == 0
-    solved = {f"task-{task.id.replace('.', '-')}": task.reference_source for task in tasks_of(LESSON)}
+    sources = {f"task-{task.id.replace('.', '-')}": task.reference_source for task in tasks_of(LESSON)}
+    solved = {name: build.contract_imports(source) + source for name, source in sources.items()}
     for edit in EDITS:
         document = nbformat.read(course / "release" / LESSON / f"{LESSON}.ipynb", as_version=4)
         for cell in document.cells:

@@ -25,7 +25,7 @@ NOISE = """import logging, os, sys, warnings
 logging.basicConfig()
 """
 NOISY_LINE = """    print("note", file=sys.stderr); warnings.warn("care"); logging.warning("log"); os.write(2, b"raw")
-    logits ="""
+"""
 
 
 def nbgrader(course: Path, *arguments: str) -> subprocess.Popen[str]:
@@ -76,11 +76,15 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     course = tmp_path_factory.mktemp("course")
     lay_out(course)
     finished(nbgrader(course, "generate_assignment", "*"))
-    solved = {f"task-{task.id.replace('.', '-')}": task.reference_source for task in TASKS.values()}
+    sources = {f"task-{task.id.replace('.', '-')}": task.reference_source for task in TASKS.values()}
+    solved = {name: build.contract_imports(source) + source for name, source in sources.items()}
     hand_in(course, "solved", ALL, solved)
     hand_in(course, "untouched", ALL, {})
     hand_in(
-        course, "noisy", LESSON, solved | {"task-2-1": NOISE + solved["task-2-1"].replace("    logits =", NOISY_LINE)}
+        course,
+        "noisy",
+        LESSON,
+        solved | {"task-2-1": NOISE + solved["task-2-1"].replace("    ### BEGIN SOLUTION\n", NOISY_LINE)},
     )
     tie = solved["task-2-3"].replace(">= threshold", "> threshold")
     hand_in(course, "partial", LESSON, solved | {"task-2-3": tie, "task-2-4": "def block_mask(:"})

@@ -87,7 +87,7 @@ def test_given_cells_are_graded_as_they_were_handed_out(make_notebook: Make, lib
 def test_output_and_warnings_cost_nothing(make_notebook: Make, library: Path) -> None:
     noise = "import sys, warnings\nprint('x' * 10**6)\nprint('y' * 10**6, file=sys.stderr)\nwarnings.warn('w')\n"
     path = make_notebook(
-        edits={"task-2-1": lambda source: noise + source.replace("    logits =", "    print(1)\n    logits =")}
+        edits={"task-2-1": lambda source: noise + source.replace("    ### BEGIN SOLUTION\n", "    print(1)\n")}
     )
     assert graded(path, library).score == MAX
 
