@@ -125,7 +125,7 @@ def probabilities(*dims: Size, empty: bool = False) -> Kind:
         if off.max(initial=0.0) > max(1e-6, min(0.02, _spacing(value) * array.shape[-1] ** 0.5)):
             row = int(off.argmax())
             raise ValueError(f"{name}{f'[{row}]' * (array.ndim > 1)} must sum to 1, not to {sums.flat[row]:.9g}.")
-        return array / sums if off.max(initial=0.0) > 1e-9 else array
+        return array / sums if off.max(initial=0.0) > 1e-12 else array
 
     return _with_bad(convert, np.nan, -0.25, 1.25)
 
