@@ -225,6 +225,7 @@ TASK_4_4 = Task(
                 [1.0, 2.0],
                 gives=np.array([2.0, 1.0, 1.0]),
             ),
+            example([[LN9, LN2]] * 5, [[1, 1]] * 4 + [[0, 0]], [1.0, 2.0], gives=np.array([2.0, 1.0])),
         ),
         values(
             "ties_closest_to_one",
