@@ -23,9 +23,9 @@ class BiasRows(Mapping[int, Array]):
         if row is None:
             return np.zeros(self.vocabulary)
         is_converted = type(row) is np.ndarray and row.dtype == np.float64 and row.shape == (self.vocabulary,)
-        if is_converted and math.isfinite(row[row.argmax()]):
-            return row  # the quick way for a row without a fault
-        return logits("V")(f"{self.name}[{token}]", row, {"V": self.vocabulary})  # type: ignore[no-any-return]
+        if not is_converted or not math.isfinite(row[row.argmax()]):  # else the quick way for a row without a fault
+            row = logits("V")(f"{self.name}[{token}]", row, {"V": self.vocabulary})
+        return row  # type: ignore[no-any-return]
 
     def get(self, token: int, default: Any = None) -> Any:
         """Return the bias of a token, zeros where it has none."""

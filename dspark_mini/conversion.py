@@ -43,7 +43,8 @@ def bind(name: str, shape: tuple[int, ...], axis: int, size: Size, sizes: Sizes,
             raise ValueError(f"{name} {has}, but axis {axis} must be {size} = {wanted}.")
         return
     known = sum(n * (sizes[letter] if letter else 1) for n, letter in terms if letter != free[1])
-    least = known + (0 if empty or "" in dict(map(reversed, terms)) else free[0])  # type: ignore[call-overload]
+    has_constant = any(not letter for _, letter in terms)  # γ+1 rows: γ may be 0
+    least = known + (0 if empty or has_constant else free[0])
     if found < least:
         raise ValueError(f"{name} {has}, but axis {axis} ({size}) must be at least {least}.")
     sizes[free[1]] = (found - known) // free[0]

@@ -1,8 +1,8 @@
 """Served to notebooks that were handed out before version 0.3, whose stubs import these names; gone in version 1.0.
 
-Since then a contract, ``@takes(…)``, converts and validates the arguments of every graded function, and the grader applies
-it to whatever is handed in. So nothing is left to check here: each helper returns what it was given, in the form that
-the former stubs computed with.
+Since then a contract, ``@takes(…)``, converts and validates the arguments of every graded function, and the grader
+applies it to whatever is handed in. So nothing is left to check here: each helper returns what it was given, in the
+form that the former stubs computed with.
 """
 
 from __future__ import annotations
