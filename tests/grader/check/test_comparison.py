@@ -85,7 +85,7 @@ AGREE = [
 DIFFER = [
     *((1, got) for got in ([1], 1j, Fraction(1), "1", b"1", np.array("1"), np.complex128(1), {1}, None, Refuses())),
     *(([1], [got]) for got in (1j, Fraction(1), "1", None, [1], Refuses())),
-    *(([], got) for got in ("", {}, None, [[]], "[]", Opaque("list"), 0, [None], object())),
+    *(([], got) for got in ("", {}, None, [[]], "[]", Opaque("list"), 0, [None], len)),
     *(("accept", got) for got in ("tune", "accept ", None, 0, ["accept"], np.array(["accept"]), Opaque("str"))),
     *((NAN, got) for got in (0.0, None, INF, "nan")),
     *((INF, got) for got in (-INF, 1e308, NAN, 0)),
