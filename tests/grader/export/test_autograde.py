@@ -160,7 +160,7 @@ def test_feedback_shows_properties_and_runs_nothing_of_a_student(course: Path) -
     assert "steal()" in text and "<script>steal()" not in text and "onerror=" not in text
 
 
-def test_without_a_sandbox_nothing_is_graded_and_the_reason_is_told(course: Path, tmp_path: Path) -> None:
+def test_without_a_sandbox_nothing_is_graded_and_the_reason_is_reported(course: Path, tmp_path: Path) -> None:
     for name in ("source", "release", "submitted"):
         (tmp_path / name).symlink_to(course / name)
     script = (

@@ -74,12 +74,12 @@ def test_what_people_entered_survives_grading_again(
         book.grant_extension(LESSON, "ada", days=2)
         notebook.flagged, notebook.late_submission_penalty = True, 2.0
         book.db.commit()
-    record([result_of("ada", {"2.1": 10, "2.2": 4})], course, db_url)
+    record([result_of("ada", {"2.1": 5, "2.2": 4})], course, db_url)
     assert scores(db_url, "ada")["check-2-2"] == TASKS["2.2"].max_points - 4
     with opened(db_url) as book:
         notebook = book.find_submission_notebook(LESSON, LESSON, "ada")
         by_hand = next(grade for grade in notebook.grades if grade.name == "check-2-1")
-        assert (by_hand.auto_score, by_hand.manual_score) == (TASKS["2.1"].max_points - 10, 3.5)
+        assert (by_hand.auto_score, by_hand.manual_score) == (TASKS["2.1"].max_points - 5, 3.5)
         assert (by_hand.extra_credit, by_hand.score, by_hand.needs_manual_grade) == (0.5, 4.0, True)
         assert book.find_comment("task-2-1", LESSON, LESSON, "ada").comment == "Well read."
         assert (notebook.flagged, notebook.late_submission_penalty) == (True, 2.0)

@@ -69,7 +69,7 @@ def hand_in(course: Path, student: str, lesson: str, edits: dict[str, str]) -> N
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A course that has been through generate_assignment, autograde and generate_feedback.
+    """A course that has been through generate_assignment and autograde.
 
     Kernels take most of the time, so two halves of the students run side by side, each with a gradebook of its own.
     """
@@ -94,7 +94,6 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
         nbgrader(course, "autograde", "*", "--student=solved"),
         nbgrader(course, "autograde", "*", "--student=[!s]*", others),
     )
-    finished(nbgrader(course, "generate_feedback", LESSON, "--student=partial", others))
     return course
 
 
@@ -145,12 +144,6 @@ def test_a_lesson_is_set_up_in_the_gradebook_as_nbgrader_does(course: Path, tmp_
         ours, theirs = (known_cells(book, LESSON, course) for book in books)
         assert ours == theirs
         assert len({book.find_notebook(LESSON, LESSON).kernelspec for book in books}) == 1
-
-
-def test_feedback_shows_properties_and_no_hidden_test(course: Path) -> None:
-    feedback = (course / "feedback" / "partial" / LESSON / f"{LESSON}.html").read_text(encoding="utf-8")
-    assert "equal_passes" in feedback
-    assert "hidden=" not in feedback and "def random_blocks" not in feedback
 
 
 def test_nothing_is_left_in_the_repository(course: Path) -> None:

@@ -173,7 +173,7 @@ def test_the_class_page_links_to_every_report(tmp_path: Path) -> None:
     assert {f.suffix for f in index.parent.rglob("*") if f.is_file()} == {".html"}
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "pages").write_text("")
     with pytest.raises(ExportError, match="cannot be made"):
         write_pages(CLASS, tmp_path / "pages")

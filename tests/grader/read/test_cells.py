@@ -100,12 +100,12 @@ def test_metadata_that_says_anything_else_is_ignored_and_so_are_outputs(metadata
 
 
 @pytest.mark.parametrize("kind", ["markdown", "raw", "heading", "", None, 7, ["code"]])
-def test_a_cell_that_is_no_code_does_not_run(kind: Any) -> None:
+def test_a_cell_that_is_not_code_does_not_run(kind: Any) -> None:
     assert sources(cell("x = 1") | {"cell_type": kind}) == []
 
 
 @pytest.mark.parametrize("source", [None, 7, {"a": 1}, ["x = 1", 5], True])
-def test_a_cell_whose_source_is_no_text_is_passed_over(source: Any) -> None:
+def test_a_cell_whose_source_is_not_text_is_passed_over(source: Any) -> None:
     assert sources(cell(source), cell("y = 2"), "no cell", None) == ["y = 2"]  # type: ignore[arg-type]
 
 
@@ -184,7 +184,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("text", BROKEN, ids=range(len(BROKEN)))
-def test_what_is_no_notebook_is_unreadable_at_once(text: str) -> None:
+def test_what_is_not_a_notebook_is_unreadable_at_once(text: str) -> None:
     begin = time.process_time()
     with pytest.raises(Unreadable, match="notebook"):
         lesson_of(read_cells(text))
@@ -298,7 +298,7 @@ def test_files_over_the_cap_are_unreadable(write: Write) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.py", "a.ipynb"])
-def test_whatever_is_no_plain_file_is_never_opened(tmp_path: Path, name: str) -> None:
+def test_whatever_is_not_a_plain_file_is_never_opened(tmp_path: Path, name: str) -> None:
     target = tmp_path / "target"
     target.write_text(answer(1))
     for number, make in enumerate(

@@ -162,7 +162,7 @@ def test_lessons_in_folders_of_their_own_go_by_one_name(tmp_path: Path, unpacked
     assert [s.name for s in find_submissions([folder], unpacked)] == ["ann", "ann", "bob", "all"]
 
 
-def test_name_that_is_no_text_becomes_one(tmp_path: Path, unpacked: Path) -> None:
+def test_name_that_is_not_text_becomes_one(tmp_path: Path, unpacked: Path) -> None:
     with open(os.fsencode(tmp_path) + b"/ann\xff.py", "w") as file:
         file.write("")
     (source,) = find_submissions([tmp_path], unpacked)

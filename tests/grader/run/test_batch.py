@@ -109,7 +109,7 @@ def test_line_cut_short_is_dropped_and_the_journal_goes_on_after_the_whole_ones(
             )
 
 
-def test_lines_that_are_no_results_are_passed_over(tmp_path: Path) -> None:
+def test_lines_that_are_not_results_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "journal").write_bytes(
         b'nothing\n[1]\n{"key": 3, "result": {}}\n{"key": "a", "result": {"score": 1}}\n\xff\n'
     )
@@ -126,7 +126,7 @@ def test_journal_belongs_to_one_grading_at_a_time(tmp_path: Path, journal: Journ
         Journal(tmp_path / "journal")
 
 
-def test_journal_keeps_only_what_it_is_told_and_goes_on_from_there(tmp_path: Path, journal: Journal) -> None:
+def test_journal_keeps_only_what_it_is_reported_and_goes_on_from_there(tmp_path: Path, journal: Journal) -> None:
     for key, score in (("a", 1), ("b", 1), ("a", 2), ("c", 1)):
         journal.add(key, result_of(key, score))
     journal.keep_only(["c", "a"])
@@ -221,7 +221,7 @@ def test_scores_do_not_depend_on_order_or_number_of_jobs(make_notebook: Make, tm
 # --- The command -------------------------------------------------------------------------------------
 
 
-def test_csv_has_a_row_a_submission_and_a_column_a_task(make_notebook: Make, tmp_path: Path) -> None:
+def test_csv_has_one_row_per_submission_and_one_column_per_task(make_notebook: Make, tmp_path: Path) -> None:
     make_notebook(f"all/=1+1/{LESSON}/{LESSON}.ipynb")
     make_notebook(f"all/bob/{LESSON}/{LESSON}.ipynb", solved=False)
     (tmp_path / "all" / "cat" / LESSON).mkdir(parents=True)

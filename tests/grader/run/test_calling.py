@@ -6,7 +6,7 @@ import copy
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -154,13 +154,6 @@ def test_a_scripted_generator_is_a_generator_in_all_other_ways() -> None:
 # --- Comparing before and after ----------------------------------------------------------------------
 
 
-@MANY
-@given(plain, plain)
-def test_wrapping_or_doubling_is_a_change(a: Any, b: Any) -> None:
-    assert not unchanged(a, [a]) and not unchanged([a], (a,)) and not unchanged([a], [a, b])
-    assert not unchanged({0: a}, {1: a}) and not unchanged([a, b], [a]) and not unchanged({0: a, 1: b}, {0: a})
-
-
 @pytest.mark.parametrize(
     ("a", "b"),
     [
@@ -201,31 +194,10 @@ def test_a_result_is_a_copy_that_later_calls_cannot_change() -> None:
 
 
 @pytest.mark.parametrize("result", [(n for n in "ab"), threading.Lock(), sys, map(str, [1]), len, sys._getframe()])
-def test_a_result_that_cannot_be_copied_is_no_error(result: Any) -> None:
+def test_a_result_that_cannot_be_copied_is_not_an_error(result: Any) -> None:
     got = outcome(lambda: result)
     assert got.error is None and not got.timed_out and not got.changed
     assert not isinstance(got.value, (int, float, str, tuple, dict, np.ndarray))
-
-
-def test_a_generator_function_gives_a_generator_and_its_body_is_not_run() -> None:
-    ran: list[int] = []
-
-    def generator(x: list[int]) -> Iterator[int]:
-        ran.append(1)
-        yield from x
-
-    got = outcome(generator, [1])
-    assert got.error is None and got.value != [1] and ran == []
-
-
-def test_a_result_nested_too_deeply_to_copy_is_no_error() -> None:
-    def deep() -> list[Any]:
-        value: list[Any] = []
-        for _ in range(20_000):
-            value = [value]
-        return value
-
-    assert outcome(deep).error is None
 
 
 # --- Exceptions --------------------------------------------------------------------------------------
@@ -311,7 +283,7 @@ def test_the_line_is_the_last_one_in_the_learners_own_code(source: str, argument
 
 
 @pytest.mark.parametrize("thing", [len, np.argmax, 7, None, type("C", (), {"__call__": lambda self: 1 / 0})()])
-def test_things_that_are_no_plain_function_are_called_or_reported(thing: Any) -> None:
+def test_things_that_are_not_plain_functions_are_called_or_reported(thing: Any) -> None:
     got = outcome(thing)
     assert got.error in ("TypeError", "ZeroDivisionError") and got.line is None
 

@@ -87,7 +87,7 @@ def test_a_call_in_another_thread_works_without_a_limit() -> None:
 
 
 @pytest.mark.usefixtures("short")
-def test_several_calls_stop_behind_one_that_hangs() -> None:
+def test_several_calls_stop_after_one_that_hangs() -> None:
     def hangs(x: int) -> int:
         if x == 2:
             time.sleep(60)

@@ -222,17 +222,11 @@ def test_a_piece_that_never_ends_is_interrupted(statements: bool, monkeypatch: p
 
 @MANY
 @given(st.lists(st.booleans(), max_size=8))
-def test_a_file_runs_on_behind_every_failing_statement(fails: list[bool]) -> None:
+def test_a_file_goes_on_after_every_failing_statement(fails: list[bool]) -> None:
     source = "".join(f"x{i} = 1 / {int(not bad)}\n" for i, bad in enumerate(fails))
     names, (error,) = ran(source, statements=True)
     assert set(names) == {f"x{i}" for i, bad in enumerate(fails) if not bad}
     assert (error.line if error else None) == (fails.index(True) + 1 if any(fails) else None)
-
-
-@pytest.mark.parametrize("bad", ["x = undefined", "raise SystemExit", "import nothing_of_that_name", "break"])
-def test_a_function_behind_a_failing_statement_of_a_file_is_there(bad: str) -> None:
-    names, (error,) = ran(f"import math\n{bad}\ndef f():\n    return math.pi\n", statements=True)
-    assert names["f"]() > 3 and error is not None and (error.line == 2 or bad == "break")
 
 
 # --- What a module needs -----------------------------------------------------------------------------
@@ -252,11 +246,6 @@ def test_future_annotations_reach_every_later_statement(statements: bool) -> Non
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="annotations are never looked up")
 def test_future_annotations_reach_later_cells_as_in_a_notebook() -> None:
     assert ran("from __future__ import annotations", "def f(x: Unknown): return 1")[1] == [None, None]
-
-
-def test_the_kits_own_future_imports_do_not_leak_into_a_submission() -> None:
-    names = names_of("def f(x: int): return 1")
-    assert names["f"].__annotations__ == {"x": int}
 
 
 @pytest.mark.parametrize("statements", [False, True])
@@ -315,7 +304,7 @@ def test_definitions_are_found_even_in_broken_code(source: str) -> None:
     "source",
     ["f(1)", "x = f(1)", "f == 3", "def g(f): pass", "def ff(): pass", "ff = 1", "# def f():", "x.f = 1", "deff()", ""],
 )
-def test_uses_are_no_definitions(source: str) -> None:
+def test_uses_are_not_definitions(source: str) -> None:
     assert not defines(source, "f")
 
 

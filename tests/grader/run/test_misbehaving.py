@@ -146,7 +146,7 @@ def count(what=None):
 
 
 @pytest.mark.parametrize(("what", "last"), [("hang", HANGS), ("leave", ENDS)])
-def test_calls_stop_behind_one_that_hangs_or_dies_and_the_next_are_answered(
+def test_calls_stop_after_one_that_hangs_or_dies_and_the_next_are_answered(
     start: Start, what: str, last: Outcome
 ) -> None:
     child = start(COUNTS + GOOD)
@@ -255,7 +255,7 @@ def test_a_child_that_says_without_end_that_it_is_loading_is_ended(
     assert child.errors[0].error == "ProcessEnded" and answers(child)
 
 
-def test_what_a_function_says_behind_its_answer_reaches_no_other_function(start: Start) -> None:
+def test_what_a_function_says_after_its_answer_reaches_no_other_function(start: Start) -> None:
     child = start(
         f"{TOOLS}\ndef f(number):\n    forge(d(number=number, value=1))\n    forge(d(number=number + 1, value=1))\n"
         + GOOD

@@ -49,7 +49,7 @@ def test_a_line_beyond_the_learners_code_is_not_shown() -> None:
 
 
 @pytest.mark.parametrize("line", [0, -5, MAX_LINE + 1, 2**63])
-def test_a_line_that_no_code_has_is_no_line(line: int) -> None:
+def test_a_line_that_no_code_has_is_dropped(line: int) -> None:
     assert cell_error_of(ERROR | {"line": line}).line is None
 
 

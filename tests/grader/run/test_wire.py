@@ -133,13 +133,6 @@ def test_empty_and_scalar_arrays_keep_their_shape_and_dtype(char: str, shape: tu
     assert same(np.zeros(shape, char), crossed(np.zeros(shape, char)))
 
 
-@pytest.mark.parametrize("char", CHARS)
-def test_numpy_scalars_keep_their_type(char: str) -> None:
-    value = np.dtype(char).type(1)
-    got = crossed(value)
-    assert type(got) is type(value) and got.dtype.char == char and got == value
-
-
 @pytest.mark.parametrize(
     "dtype", [np.int8, np.uint8, np.int32, np.uint64, np.int64, np.float16, np.float32, np.float64]
 )
@@ -169,28 +162,9 @@ def test_bias_rows_cross_as_bias_rows() -> None:
     assert got[3].tolist() == [0.5, -INF] and not got[4].any()
 
 
-def test_bool_int_float_and_their_numpy_kin_are_kept_apart() -> None:
-    values = [True, 1, 1.0, np.True_, np.int64(1), np.float64(1.0), np.float32(1.0), np.uint8(1), "1", None]
-    assert [type(got) for got in crossed(values)] == [type(value) for value in values]
-
-
-def test_nan_infinities_and_negative_zero_cross_as_scalars_and_in_arrays() -> None:
-    for value in (NAN, INF, -INF, -0.0):
-        assert same(value, crossed(value))
-        assert same(np.float32(value), crossed(np.float32(value)))
-        assert same(np.array([value, 1.0], "e"), crossed(np.array([value, 1.0], "e")))
-
-
 def test_nan_payloads_of_arrays_cross_bit_by_bit() -> None:
     array = np.array([0x7FF8000000000123, 0xFFF8000000000001], np.uint64).view(np.float64)
     assert crossed(array).tobytes() == array.tobytes()
-
-
-def test_keys_of_every_scalar_type_cross_in_their_order() -> None:
-    value = {3: "int", "3": "str", np.int64(4): "numpy", 2.5: "float", None: "none", True: "bool", np.float32(0.5): 1}
-    got = crossed(value)
-    assert same(value, got)
-    assert [type(key) for key in got] == [int, str, np.int64, float, type(None), bool, np.float32]
 
 
 def test_a_dict_that_looks_like_the_encoding_stays_a_dict() -> None:
@@ -206,11 +180,11 @@ def test_what_arrives_shares_no_memory_with_the_message() -> None:
     assert unpacked_or_none(bytes(data)).tolist() == [0, 1, 2, 3]
 
 
-# --- What is no plain data ---------------------------------------------------------------------------
+# --- What is not plain data ---------------------------------------------------------------------------
 
 
 class Odd:
-    """No plain data."""
+    """Not plain data."""
 
 
 class Inherits(list):  # type: ignore[type-arg]
@@ -242,7 +216,7 @@ class Inherits(list):  # type: ignore[type-arg]
         (-(10**400), "int of more than 64 bits"),
     ],
 )
-def test_what_is_no_plain_data_crosses_as_its_type_name_only(value: Any, name: str) -> None:
+def test_what_is_not_plain_data_crosses_as_its_type_name_only(value: Any, name: str) -> None:
     assert crossed(value) == Opaque(name)
     assert crossed([1, {"k": value}, 2]) == [1, {"k": Opaque(name)}, 2]
 
@@ -280,14 +254,8 @@ def test_depth_is_capped_but_everything_above_the_cap_crosses(wrap: Any) -> None
     assert isinstance(got, Opaque)
 
 
-def test_a_list_that_contains_itself_crosses_as_something_of_finite_depth() -> None:
-    value: list[Any] = []
-    value.append(value)
-    assert "nested" in repr(crossed(value))
-
-
 @pytest.mark.parametrize("value", [{(1, 2): 3}, {np.str_("a"): 1}, {b"a": 1}, {frozenset(): 1}, {2**65: 1}])
-def test_a_dict_with_keys_that_are_no_plain_scalars_is_opaque_or_has_opaque_parts(value: Any) -> None:
+def test_a_dict_with_keys_that_are_not_plain_scalars_is_opaque_or_has_opaque_parts(value: Any) -> None:
     assert "<" in repr(crossed([value, 5])) and crossed([value, 5])[1] == 5
 
 
@@ -299,15 +267,6 @@ def test_a_dict_with_keys_that_are_no_plain_scalars_is_opaque_or_has_opaque_part
 def test_a_message_cut_short_is_incomplete_and_takes_no_bytes(value: Any, data: st.DataObject) -> None:
     message = packed(value)
     assert unpack(message[: data.draw(st.integers(0, len(message) - 1))]) is None
-
-
-@MANY
-@given(plain, plain)
-def test_two_messages_in_a_row_are_taken_one_by_one(first: Any, second: Any) -> None:
-    both = packed(first) + packed(second)
-    got, end = unpack(both) or (None, 0)
-    assert same(first, got) and end == len(packed(first))
-    assert same(second, unpacked_or_none(both[end:]))
 
 
 @MANY
@@ -372,7 +331,7 @@ DAMAGED: dict[str, Any] = {
     "a scalar of a text": {"n": ["l", "12"]},
     "an infinite seed": {"g": [float("inf")]},
     "bias rows that are a list": {"b": ["bias", 2, {"l": []}]},
-    "too many items": {"l": [0] * MAX_ITEMS},
+    "too many items": b'{"l":[' + b"0," * MAX_ITEMS + b"0]}",
     "an endless number": b"1" * 5000,
 }
 
