@@ -145,6 +145,12 @@ def honest_scores() -> set[int]:
     return scores
 
 
+@pytest.fixture(scope="module")
+def batch(request: pytest.FixtureRequest, grade_batch: Callable[[Mapping[str, Attack]], Batch]) -> Batch:
+    """The batch with the attacks of a module."""
+    return grade_batch(request.module.ATTACKS)
+
+
 def in_order(attacks: Mapping[str, Attack]) -> list[str | None]:
     """The batch: a few attacks, an honest one (None), a few attacks, and so on, with honest ones at both ends."""
     names = list(attacks)

@@ -5,7 +5,6 @@ In the tables: what the attack must get, then its cells. RIGHT stands for the ri
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -338,11 +337,6 @@ WIRE: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 
 ATTACKS = LOOPS | BOMBS | EXITS | PATCHES | LIES | WIRE
-
-
-@pytest.fixture(scope="module")
-def batch(grade_batch: Callable[..., Any]) -> Any:
-    return grade_batch(ATTACKS)
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

@@ -157,11 +157,6 @@ ATTACKS = FILES | {
 }
 
 
-@pytest.fixture(scope="module")
-def batch(grade_batch: Callable[..., Any]) -> Any:
-    return grade_batch(ATTACKS)
-
-
 @pytest.mark.parametrize("attack", ATTACKS, ids=ascii)
 def test_an_attack_gets_what_its_answers_are_worth_and_its_neighbours_what_they_always_get(
     batch: Any, attack: str

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -77,11 +77,6 @@ ATTACKS = {
         echo(REMEMBER, before="def choose_confident_prefix(*a, **k): return type(str(seen), (), {})()\n"),
     ),
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def batch(grade_batch: Callable[..., Any]) -> Any:
-    return grade_batch(ATTACKS)
 
 
 def visible_calls() -> Iterator[Call]:

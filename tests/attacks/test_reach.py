@@ -7,7 +7,6 @@ was reached. ROOT, COURSE and the like stand for places of the real world.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -158,11 +157,6 @@ ATTACKS = {
     **{f"network: {name}": attack for name, attack in NETWORK.items()},
     **{f"reads: {name}": attack for name, attack in FILES.items()},  # last, when others have left what they could
 }
-
-
-@pytest.fixture(scope="module")
-def batch(grade_batch: Callable[..., Any]) -> Any:
-    return grade_batch(ATTACKS)
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

@@ -58,12 +58,6 @@ def never_run(document: Any) -> None:
     del check["outputs"], check["execution_count"]
 
 
-def odd_metadata(document: Any) -> None:
-    odd = ["x", [], None, {"grade_id": []}, {"grade_id": "check-2-1", "points": 1e9, "grade": True}, {"solution": 7}]
-    for number, cell in enumerate(document.cells):
-        cell.metadata["nbgrader"] = odd[number % len(odd)]
-
-
 def partial(document: Any) -> None:
     task = cell_of(document, "task-2-3")
     task.source = task.source.replace(">= threshold", "> threshold")
@@ -78,7 +72,7 @@ def with_script(document: Any) -> None:
     document.cells.insert(0, nbformat.v4.new_markdown_cell("<script>steal()</script><img src=x onerror=steal()>"))
 
 
-EDITS = [copied, never_run, odd_metadata, partial, noisy, with_script]
+EDITS = [copied, never_run, partial, noisy, with_script]
 
 
 @pytest.fixture(scope="module")

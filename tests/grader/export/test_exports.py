@@ -17,16 +17,8 @@ from grader.export.lms import write_canvas, write_gradescope, write_moodle
 from grader.export.rosters import ExportError, Transfer, inert
 
 LESSON = "02_parallel_drafting"
-HEADINGS = [
-    "Student",
-    "ID",
-    "SIS User ID",
-    "SIS Login ID",
-    "Section",
-    "02 Parallel Drafting (77)",
-    "Lab (78)",
-    "Final Score",
-]
+PEOPLE = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
+HEADINGS = [*PEOPLE, "02 Parallel Drafting (77)", "Lab (78)", "Final Score"]
 NASTY = "KeyError in line 2 of your code: '\n::set-output name=x::1\r##[error]%0A::stop-commands::x <script>&lt;=1|x`"
 
 
@@ -340,9 +332,7 @@ def test_a_learners_text_cannot_command_a_workflow(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize(("least", "holds"), [(0, True), (9, True), (9.5, False), (14, False)])
-def test_the_threshold_decides(
-    least: float, holds: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_threshold_decides(least: float, holds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     lines: list[str] = []
     assert report_to_ci([result("a")], lines.append, least) is holds
