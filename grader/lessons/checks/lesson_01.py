@@ -278,8 +278,8 @@ TASK_1_4 = Task(
             "A rejected draft is replaced from norm(max(p − q, 0)), by a draw of its own.",
             "Not from p, which would bring back what was just rejected, and not with the number that rejected it.",
             LawCase(
-                call([0], [[0.5, 0.5, 0.0, 0.0]], [[0.125, 0.5, 0.125, 0.25], [1.0, 0.0, 0.0, 0.0]], SEED),
-                {(1, (0, 0)): 0.25, (0, (2,)): 0.25, (0, (3,)): 0.5},
+                call([0], [[0.5, 0.5, 0.0, 0.0]], [[0.25, 0.5, 0.0625, 0.1875], [1.0, 0.0, 0.0, 0.0]], SEED),
+                {(1, (0, 0)): 0.5, (0, (2,)): 0.125, (0, (3,)): 0.375},
             ),
             outcome_of=outcome,
             samples=200,
