@@ -30,7 +30,7 @@ def visible_features(anchor_positions, block_length):
     """Mark the features of the target that each training block may see: those strictly before its anchor.
 
     Args:
-        anchor_positions: (A,) one anchor per block, in any order; blocks may overlap.
+        anchor_positions: list (A,), one anchor per block, in any order; blocks may overlap.
         block_length: γ; block i brings the features of positions anchor_i to anchor_i + γ − 1.
 
     Returns:
@@ -54,7 +54,7 @@ def tapped_features(hidden_states, layer_ids):
 
     Args:
         hidden_states: (L + 1, d); entry 0 is the embedding, entry i + 1 the output of layer i.
-        layer_ids: (m,) the layers whose outputs are wanted, in this order.
+        layer_ids: list (m,), the layers whose outputs are wanted, in this order.
 
     Returns:
         Array (m·d,).
@@ -131,7 +131,7 @@ def draft_in_target_ids(token, draft_probs, d2t, vocabulary):
     Args:
         token: the draft token, an id of the drafter.
         draft_probs: (V_d,) the row that it was drawn from, by the drafter's ids.
-        d2t: (V_d,) offsets: the drafter's token i is the target's token i + d2t[i].
+        d2t: list (V_d,), offsets: the drafter's token i is the target's token i + d2t[i].
         vocabulary: V, the size of the target's vocabulary.
 
     Returns:
@@ -210,7 +210,7 @@ def accepted_by_uniforms(draft_tokens, draft_probs, target_probs, uniforms):
     """Count the drafts up to the first that fails: draft k passes if uniforms[k] < p_k(x_k) / q_k(x_k).
 
     Args:
-        draft_tokens: (γ,) draft tokens x_k.
+        draft_tokens: list (γ,), draft tokens x_k.
         draft_probs: (γ, V) rows q_k that they were drawn from.
         target_probs: (γ, V) rows p_k of the target.
         uniforms: (γ,) numbers drawn uniformly between 0 and 1.

@@ -127,9 +127,9 @@ def gated_round(anchor_token, draft_tokens, confidences, threshold, target_token
 
     Args:
         anchor_token: x_0, the last committed token.
-        draft_tokens: (γ,) the drafted block.
+        draft_tokens: list (γ,), the drafted block.
         confidences, threshold: (γ,) and a number; the first confidence below it ends the prefix, an equal one passes.
-        target_tokens: (γ + 1,) its token after the anchor and k drafts; a draft that equals it is accepted.
+        target_tokens: list (γ + 1,), its token after the anchor and k drafts; a draft that equals it is accepted.
 
     Returns:
         A dict: target_input, the anchor and the prefix; tokens, the accepted drafts, then one token of the target.
@@ -185,7 +185,7 @@ def net_time_saved(accepted_counts, target_time, draft_time, verify_time, replay
     """Tell from the clock whether drafting pays: the time that it saves less the time that it costs.
 
     Args:
-        accepted_counts: (R,) accepted drafts per round; a round emits one token more.
+        accepted_counts: list (R,), accepted drafts per round; a round emits one token more.
         target_time: one step of plain decoding, in the unit of all times.
         draft_time: drafting one block.
         verify_time: verifying one block.

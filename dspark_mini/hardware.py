@@ -40,8 +40,8 @@ def flatten_requests(verify_lengths, cache_rows):
     """Lay the tokens of many requests end to end, so that one forward verifies all of them without padding.
 
     Args:
-        verify_lengths: (R,) draft tokens ℓ of each request; with its anchor a request has 1 + ℓ rows.
-        cache_rows: (R,) tokens before each request's anchor; they are in its cache.
+        verify_lengths: list (R,), draft tokens ℓ of each request; with its anchor a request has 1 + ℓ rows.
+        cache_rows: list (R,), tokens before each request's anchor; they are in its cache.
 
     Returns:
         A dict of three lists: `requests` and `positions` say of each flat row whose it is, and where it stands in that
@@ -74,7 +74,7 @@ def speeds_from_times(batch_sizes, seconds, largest):
     """Turn measured step times, with straight lines between them, into the scheduler's table of steps per second.
 
     Args:
-        batch_sizes: (n,) measured batch sizes in tokens, rising from 1.
+        batch_sizes: list (n,), measured batch sizes in tokens, rising from 1.
         seconds: (n,) median time of a step at each size; one below that of a smaller batch is noise, and raised to it.
         largest: last batch size of the table, at most the last measured one.
 

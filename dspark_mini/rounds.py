@@ -45,7 +45,7 @@ def decode_round(draft_tokens, confidences, target_tokens, threshold):
     """Play one greedy round: trim the block, verify what is left, and say what the cache drops.
 
     Args:
-        draft_tokens: (γ,) drafted tokens x_1..x_γ; there may be none.
+        draft_tokens: list (γ,), drafted tokens x_1..x_γ; there may be none.
         confidences: (γ,) confidences of the drafts; the first one below the threshold ends the block, at length ℓ ≥ 0.
         target_tokens: (γ+1,) the target's choice after the anchor and the first k drafts; −1 in rows past ℓ, which are
             never computed.
@@ -88,8 +88,8 @@ def best_block_size(accepted_counts, verified_counts, round_times):
     it rejected one, that one; drafts after a rejection were never tested.
 
     Args:
-        accepted_counts: (n,) accepted drafts of each recent round.
-        verified_counts: (n,) verified drafts of the same rounds.
+        accepted_counts: list (n,), accepted drafts of each recent round.
+        verified_counts: list (n,), verified drafts of the same rounds.
         round_times: (γ_max + 1,) the time of a round with γ drafts, in any unit; entry 0 is a step of plain decoding.
 
     Returns:
@@ -124,8 +124,8 @@ def keep_drafting(drafted, emitted, break_even, patience, retry_after):
     on average. While plain, try again once the last `retry_after` rounds were all plain. At the beginning, draft.
 
     Args:
-        drafted: (n,) drafts of each round so far, 0 for a plain one.
-        emitted: (n,) tokens that each of these rounds emitted.
+        drafted: list (n,), drafts of each round so far, 0 for a plain one.
+        emitted: list (n,), tokens that each of these rounds emitted.
         break_even: Tokens per round at which drafting is as fast as plain decoding.
         patience: Number of rounds to judge by.
         retry_after: Number of plain rounds in a pause.
@@ -163,10 +163,10 @@ def round_totals(drafted, verified, accepted, emitted):
     more; only the last round may emit fewer, where a stop token or the cap cuts the output.
 
     Args:
-        drafted: (n,) drafted tokens per round.
-        verified: (n,) drafts that the target's forward saw.
-        accepted: (n,) drafts that it accepted.
-        emitted: (n,) tokens that the round added to the output.
+        drafted: list (n,), drafted tokens per round.
+        verified: list (n,), drafts that the target's forward saw.
+        accepted: list (n,), drafts that it accepted.
+        emitted: list (n,), tokens that the round added to the output.
 
     Returns:
         A dict: rounds, drafted, trimmed, rejected, accepted, emitted, cut; and tau, tokens emitted per round (nan

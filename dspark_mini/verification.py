@@ -17,7 +17,7 @@ def verify_greedy(draft_tokens, target_logits):
     """Keep the drafts that greedy decoding would have chosen, and add the target's next token.
 
     Args:
-        draft_tokens: (γ,) drafted tokens x_1..x_γ; there may be none.
+        draft_tokens: list (γ,), drafted tokens x_1..x_γ; there may be none.
         target_logits: (γ+1, V) the target's rows; row k follows the first k drafts, −inf masks a token.
 
     Returns:
@@ -94,7 +94,7 @@ def verify_sampling(draft_tokens, draft_probs, target_probs, rng):
     """Keep a prefix of the drafts and add one token, so that the text follows the target's distribution.
 
     Args:
-        draft_tokens: (γ,) drafted tokens, each drawn from its row of draft_probs; there may be none.
+        draft_tokens: list (γ,), drafted tokens, each drawn from its row of draft_probs; there may be none.
         draft_probs: (γ, V) the rows q that the drafts were drawn from.
         target_probs: (γ+1, V) the target's rows p; row k follows the first k drafts.
         rng: the only source of chance, a numpy.random.Generator.
@@ -125,8 +125,8 @@ def cut_output(tokens, stop_tokens, max_new_tokens):
     """Return the part of the emitted tokens that belongs to the output: up to the first stop token or the cap.
 
     Args:
-        tokens: (n,) tokens emitted since the prompt, in one round or in many.
-        stop_tokens: (S,) tokens that end the output and belong to it; without any, only the cap ends it.
+        tokens: list (n,), tokens emitted since the prompt, in one round or in many.
+        stop_tokens: list (S,), tokens that end the output and belong to it; without any, only the cap ends it.
         max_new_tokens: the cap, in tokens; a stop token counts.
 
     Returns:

@@ -90,9 +90,9 @@ viz.time_line(decoders, tokens=dict.fromkeys(decoders, 4))
 # ℓ is the **verify length**, how many of the draft tokens the target verifies. By hand: confidences [.5, .5] give
 # 1 + .5 + .25 = 1.75, and with ℓ = 1 it is 1.5. Without any token to verify it is 1.
 #
-# The lines from `@takes` to `def` are given, here and in every task. They say what the function takes, turn lists into NumPy
-# arrays, and refuse bad input, such as a confidence of 1.2, with a sentence that says where it is. Your lines hold the idea
-# and nothing else.
+# The lines from `@takes` to `def` are given, here and in every task. They say what the function takes, turn numbers into NumPy
+# arrays (tokens, counts and positions stay lists of plain ints), and refuse bad input, such as a confidence of 1.2, with a
+# sentence that says where it is. Your lines hold the idea and nothing else.
 
 # %% task="0.1"
 from dspark_mini.contracts import chances, integer, takes

@@ -94,8 +94,8 @@ viz.emitted_laws(p, {"the target alone": p, "accept by p/q, else draw from p": n
 #
 # A round emits at least one token and at most γ + 1. A logit may be −∞, which masks a token.
 #
-# The line above `def` is given, here and in every task. `@takes(…)` declares the arguments: it turns lists into arrays, checks them
-# and raises an error if they do not fit. So your function gets clean input: an array of γ + 1 rows and γ plain ints.
+# The line above `def` is given, here and in every task. `@takes(…)` declares the arguments: it turns logits and probabilities into arrays,
+# leaves tokens as lists of plain ints, and raises an error if they do not fit. So your function gets clean input: an array of γ + 1 rows and γ plain ints.
 
 # %% task="1.1"
 from dspark_mini.contracts import logits, takes, tokens
@@ -105,7 +105,7 @@ def verify_greedy(draft_tokens, target_logits):
     """Keep the drafts that greedy decoding would have chosen, and add the target's next token.
 
     Args:
-        draft_tokens: (γ,) drafted tokens x_1..x_γ; there may be none.
+        draft_tokens: list (γ,), drafted tokens x_1..x_γ; there may be none.
         target_logits: (γ+1, V) the target's rows; row k follows the first k drafts, −inf masks a token.
     Returns: A dict: accepted, the number of accepted drafts; tokens, the accepted drafts and one more token.
     Example: draft_tokens [1, 0], target_logits [[.1, .9], [.3, .7], [.8, .2]]
@@ -295,7 +295,7 @@ def verify_sampling(draft_tokens, draft_probs, target_probs, rng):
     """Keep a prefix of the drafts and add one token, so that the text follows the target's distribution.
 
     Args:
-        draft_tokens: (γ,) drafted tokens, each drawn from its row of draft_probs; there may be none.
+        draft_tokens: list (γ,), drafted tokens, each drawn from its row of draft_probs; there may be none.
         draft_probs: (γ, V) the rows q that the drafts were drawn from.
         target_probs: (γ+1, V) the target's rows p; row k follows the first k drafts.
         rng: the only source of chance, a numpy.random.Generator.
@@ -421,8 +421,8 @@ def cut_output(tokens, stop_tokens, max_new_tokens):
     """Return the part of the emitted tokens that belongs to the output: up to the first stop token or the cap.
 
     Args:
-        tokens: (n,) tokens emitted since the prompt, in one round or in many.
-        stop_tokens: (S,) tokens that end the output and belong to it; without any, only the cap ends it.
+        tokens: list (n,), tokens emitted since the prompt, in one round or in many.
+        stop_tokens: list (S,), tokens that end the output and belong to it; without any, only the cap ends it.
         max_new_tokens: the cap, in tokens; a stop token counts.
     Returns: A prefix of tokens, as a new list.
     Example: tokens [5, 2, 7], stop_tokens [2], max_new_tokens 10  →  [5, 2];  with a cap of 1  →  [5]

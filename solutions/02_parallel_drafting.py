@@ -81,8 +81,8 @@ for i, j in np.argwhere(np.outer(first, second) > 0):
 #
 # By hand: `[[.1, .8, .1], [.6, .2, .2], [.1, .2, .7]]` gives `[1, 0, 2]`, plain Python ints.
 #
-# The line above `def` is given, here and in every task. It says what the function takes, turns lists into NumPy arrays,
-# and refuses bad input (NaN, +∞, a row of nothing but −∞, a wrong shape) with a sentence that says where it is. Your
+# The line above `def` is given, here and in every task. It says what the function takes, turns logits and
+# confidences into NumPy arrays (tokens and counts stay lists of plain ints), and refuses bad input (NaN, +∞, a row of nothing but −∞, a wrong shape) with a sentence that says where it is. Your
 # lines hold the idea and nothing else.
 
 # %% task="2.1"

@@ -78,7 +78,7 @@ def visible_features(anchor_positions, block_length):
     """Mark the features of the target that each training block may see: those strictly before its anchor.
 
     Args:
-        anchor_positions: (A,) one anchor per block, in any order; blocks may overlap.
+        anchor_positions: list (A,), one anchor per block, in any order; blocks may overlap.
         block_length: γ; block i brings the features of positions anchor_i to anchor_i + γ − 1.
     Returns: Boolean array (A, A·γ): row j is True where a feature lies before anchor j.
     Example: anchors [0, 2], block_length 2  →  [[0, 0, 0, 0], [1, 1, 0, 0]] as booleans
@@ -126,7 +126,7 @@ def tapped_features(hidden_states, layer_ids):
 
     Args:
         hidden_states: (L + 1, d); entry 0 is the embedding, entry i + 1 the output of layer i.
-        layer_ids: (m,) the layers whose outputs are wanted, in this order.
+        layer_ids: list (m,), the layers whose outputs are wanted, in this order.
     Returns: Array (m·d,).
     Example: hidden_states [[0, 1], [2, 3], [4, 5]], layer_ids [1]  →  [4, 5]
     """
@@ -274,7 +274,7 @@ def draft_in_target_ids(token, draft_probs, d2t, vocabulary):
     Args:
         token: the draft token, an id of the drafter.
         draft_probs: (V_d,) the row that it was drawn from, by the drafter's ids.
-        d2t: (V_d,) offsets: the drafter's token i is the target's token i + d2t[i].
+        d2t: list (V_d,), offsets: the drafter's token i is the target's token i + d2t[i].
         vocabulary: V, the size of the target's vocabulary.
     Returns: A dict: token, the target's id; row, array (V,), the probabilities by the target's ids.
     Example: token 1, draft_probs [.75, .25], d2t [0, 2], vocabulary 4  →  token 3, row [.75, 0, 0, .25]
@@ -440,7 +440,7 @@ def accepted_by_uniforms(draft_tokens, draft_probs, target_probs, uniforms):
     """Count the drafts up to the first that fails: draft k passes if uniforms[k] < p_k(x_k) / q_k(x_k).
 
     Args:
-        draft_tokens: (γ,) draft tokens x_k.
+        draft_tokens: list (γ,), draft tokens x_k.
         draft_probs: (γ, V) rows q_k that they were drawn from.
         target_probs: (γ, V) rows p_k of the target.
         uniforms: (γ,) numbers drawn uniformly between 0 and 1.
@@ -783,9 +783,9 @@ def gated_round(anchor_token, draft_tokens, confidences, threshold, target_token
 
     Args:
         anchor_token: x_0, the last committed token.
-        draft_tokens: (γ,) the drafted block.
+        draft_tokens: list (γ,), the drafted block.
         confidences, threshold: (γ,) and a number; the first confidence below it ends the prefix, an equal one passes.
-        target_tokens: (γ + 1,) its token after the anchor and k drafts; a draft that equals it is accepted.
+        target_tokens: list (γ + 1,), its token after the anchor and k drafts; a draft that equals it is accepted.
     Returns: A dict: target_input, the anchor and the prefix; tokens, the accepted drafts, then one token of the target.
     Example: 1, [4, 5, 6], [.9, .8, .3], .5, [4, 5, 6, 7]  →  target_input [1, 4, 5], tokens [4, 5, 6]
     """
@@ -880,7 +880,7 @@ def net_time_saved(accepted_counts, target_time, draft_time, verify_time, replay
     """Tell from the clock whether drafting pays: the time that it saves less the time that it costs.
 
     Args:
-        accepted_counts: (R,) accepted drafts per round; a round emits one token more.
+        accepted_counts: list (R,), accepted drafts per round; a round emits one token more.
         target_time: one step of plain decoding, in the unit of all times.
         draft_time: drafting one block.
         verify_time: verifying one block.

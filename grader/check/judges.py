@@ -23,6 +23,7 @@ from grader.run.child.calling import Batch, Call, Caller, Outcome, Seed, live
 
 Evidence = tuple[tuple[str, str], ...]
 HIDDEN: Evidence = ()
+NEW_CASE = ("case", "a new one in every check; those of the lesson's examples pass")
 
 
 class NotStarted(Exception):
@@ -98,7 +99,7 @@ class Session:
 
     def hidden_evidence(self, call: Call, expected: str, got: str) -> Evidence:
         """Write a hidden case down where it may be shown."""
-        return self.evidence(call, expected, got) if self.shows_hidden else HIDDEN
+        return (*self.evidence(call, expected, got), NEW_CASE) if self.shows_hidden else HIDDEN
 
     def _look_at(self, outcome: Outcome) -> None:
         if outcome.error == "NotImplementedError" and not self.answered:

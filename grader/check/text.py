@@ -46,10 +46,15 @@ def message(found: Property) -> str:
 
 
 def failures(task: Task) -> list[Property]:
-    """The properties that do not hold, the one to look at first in front: one that shows a case teaches more."""
+    """The properties that do not hold, the one to look at first in front: an example written by hand teaches most."""
     failed = [found for found in task["properties"] if not found["passed"] and not found["skipped"]]
-    shown = next((found for found in failed if any(label == "input" for label, _ in found["evidence"])), None)
-    return failed if shown is None else [shown, *(found for found in failed if found is not shown)]
+    return sorted(failed, key=_rank)
+
+
+def _rank(found: Property) -> int:
+    """Rank evidence by what it teaches: a visible example, a new case of one's own notebook, nothing to see."""
+    labels = [label for label, _ in found["evidence"]]
+    return 2 if "input" not in labels else 1 if "case" in labels else 0
 
 
 def title(task: Task) -> str:
