@@ -1,4 +1,4 @@
-"""Served to notebooks that were handed out before version 0.3, whose stubs import these names; gone in version 1.0.
+"""Served to notebooks with the former stubs, from before `@takes`, which import these names; gone in version 1.0.
 
 Since then a contract, ``@takes(…)``, converts and validates the arguments of every graded function, and the grader
 applies it to whatever is handed in. So nothing is left to check here: each helper returns what it was given, in the

@@ -70,7 +70,7 @@ def _property(text: str) -> str:
 
 def _summary(results: list[Result]) -> str:
     """A table in HTML on one line, since within it nothing is read as Markdown."""
-    head = "".join(f"<th>{text}</th>" for text in ("submission", "task", "points", "status", "to mend first"))
+    head = "".join(f"<th>{text}</th>" for text in ("submission", "task", "points", "status", "fix first"))
     rows, size = [], 0
     for row in (row for result in results for row in _summary_rows(result)):
         size += len(row.encode("utf-8", "replace"))

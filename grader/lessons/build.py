@@ -1,4 +1,4 @@
-"""`dspark-mini build`: from one source a lesson to everything that is handed out.
+"""`dspark-mini build`: from one source per lesson to everything that is handed out.
 
 A lesson is a jupytext percent file in solutions/. Its cells carry at most one mark:
 

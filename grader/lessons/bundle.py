@@ -1,7 +1,7 @@
 """`dspark-mini bundle`: the learner's zip. It is the repository with the marked regions cut out.
 
-Solution regions become `raise NotImplementedError`, regions of hidden tests vanish, and what a learner has no use
-for (solved lessons, tests, mutants, the nbgrader course) is not taken along.
+Solution regions become `raise NotImplementedError`; hidden cases, mutants and the tools for instructors are not taken
+along.
 """
 
 from __future__ import annotations

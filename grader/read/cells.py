@@ -27,7 +27,7 @@ MAX_CELLS = 20_000
 MAX_CODE = MAX_PIECE  # characters of all cells that are not too long for themselves
 PICTURE_ROLES = ("picture", "show")  # run only where the learner has changed them
 GIVEN_ROLES = ("setup", "given")  # run as they were handed out
-FORMER_STUBS = "dspark_mini.inputs"  # imported by the setup of notebooks from before version 0.3, for their stubs
+FORMER_STUBS = "dspark_mini.inputs"  # imported by the setup of notebooks from before @takes, for their stubs
 DEFINITION = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\(|^(\w+)[ \t]*=[^=]", re.M)
 
 

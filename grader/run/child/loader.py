@@ -19,6 +19,7 @@ MODULE = "submission"
 PYTHON_MAGICS = ("capture", "prun", "time", "timeit")
 MAGIC_LINE = re.compile(r"^\s*([%!?].*|[\w\s,.\[\]]+=\s*[%!].*|.*\?{1,2}\s*)$")
 MAX_MAGICS = 200
+IMPORTS = (ast.Import, ast.ImportFrom)
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def run_piece(
         source: Python code; IPython's magics and shell escapes in it do nothing.
         label: the name that tracebacks give to the code.
         namespace: global names, read and written.
-        statements: Go on after a statement that fails, as in a .py file; a cell stops there.
+        statements: Go on after a statement that fails, as in a .py file; a cell stops there, except at an import.
         on_part: called before each part that has CELL_SECONDS of its own: the cell, or each statement.
 
     Returns:
@@ -62,6 +63,8 @@ def run_piece(
         on_part()
         error_of_part = _run(part, label, namespace, flags)
         first = first or error_of_part
+        if error_of_part and not statements and not isinstance(part.body[-1], IMPORTS):
+            break  # as in the notebook; what is not to be had here costs only what needs it
     return first
 
 
@@ -104,11 +107,18 @@ def defines(source: str, function: str) -> bool:
 
 
 def _parts(tree: ast.Module, statements: bool) -> Iterator[ast.Module]:
-    if not statements:
-        yield tree
-        return
+    """Yield the statements of a file one by one; of a cell each import, and together what stands between imports."""
+    group: list[ast.stmt] = []
     for node in tree.body:
-        yield ast.Module([node], [])
+        if statements or isinstance(node, IMPORTS):
+            if group:
+                yield ast.Module(group, [])
+            yield ast.Module([node], [])
+            group = []
+        else:
+            group.append(node)
+    if group:
+        yield ast.Module(group, [])
 
 
 def _run(tree: ast.Module, label: str, namespace: dict[str, Any], flags: int) -> CellError | None:

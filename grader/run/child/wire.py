@@ -118,7 +118,7 @@ def unpack(data: bytes | bytearray, limits: tuple[int, int] | None = None) -> tu
         The message and the number of bytes it took, or None while it is incomplete.
 
     Raises:
-        WireError: the bytes are no message, or a larger one than is allowed.
+        WireError: the bytes are not a message, or a larger one than is allowed.
     """
     if len(data) < HEADER.size:
         return None
@@ -176,7 +176,7 @@ def _encode(value: Any, arrays: list[bytes], depth: int) -> Any:
     if kind is dict:
         keys = [_encode(key, arrays, 0) for key in value]
         if any(type(key) is dict and "n" not in key for key in keys):
-            return {"o": "dict with keys that are no scalars"}
+            return {"o": "dict with non-scalar keys"}
         return {"d": [[k, _encode(v, arrays, depth + 1)] for k, v in zip(keys, value.values())]}
     if kind is np.ndarray and value.dtype.char in DTYPES and value.size <= MAX_ITEMS:
         arrays.append(np.ascontiguousarray(value).astype(value.dtype.newbyteorder("<"), copy=False).tobytes())

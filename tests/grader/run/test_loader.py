@@ -306,3 +306,11 @@ def test_looking_for_definitions_takes_linear_time() -> None:
     start = time.perf_counter()
     assert not defines("\n" * 4000 + "x", "f")
     assert time.perf_counter() - start < 0.2
+
+
+def test_an_import_that_is_not_to_be_had_costs_only_what_needs_it() -> None:
+    namespace = new_namespace()
+    cell = "import no_such_module as plt\ndef best(row):\n    return max(row)\n1 / 0\ndef after(row):\n    return row"
+    error = run_piece(cell, "cell 1", namespace, statements=False)
+    assert error is not None and error.error == "ModuleNotFoundError"
+    assert namespace["best"]([1, 3]) == 3 and "after" not in namespace
