@@ -27,17 +27,17 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from dspark_mini import clinic_bugs, contracts, rules
+from dspark_mini import clinic_bugs
 from grader.check.report import FAIL, MISSING, PARTIAL
 from grader.lessons.checks import TASKS
 from grader.lessons.paths import NBGRADER_SOURCE, NOTEBOOKS, SOLUTIONS
+from grader.lessons.stubs import contract_imports, short_docstring
 from grader.lessons.tasks import Task
 
 REGION = re.compile(r"^( *)### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION\n?", re.M | re.S)
 STUB_COMMENT = "# YOUR CODE HERE, in place of what follows"  # the same text stands in grader/nbgrader_config.py
 HIDDEN_TESTS = "### BEGIN HIDDEN TESTS\nfrom grader import points as check\n### END HIDDEN TESTS\n"
 MARKS = ("task", "bug", "given", "check")
-STUB_SECTIONS = ("Args:", "Returns:", "Example:")  # of a docstring; the lesson's text has the rest
 FREE_SHARE = 3  # a bug that nobody has touched earns at most one point in so many
 
 
@@ -183,31 +183,6 @@ def _body(mark: str, task: Task) -> str:
     source = inspect.getsource(task.reference)
     body = short_docstring(REGION.sub(lambda m: m[2], source) if mark == "given" else source)
     return contract_imports(source) + body
-
-
-def contract_imports(source: str) -> str:
-    """Return the imports that a contract needs, so that a task's cell stands on its own."""
-    (function,) = ast.parse(source).body
-    assert isinstance(function, ast.FunctionDef)
-    used = {node.id for line in function.decorator_list for node in ast.walk(line) if isinstance(node, ast.Name)}
-    lines = ((module.__name__, sorted(used & set(vars(module)))) for module in (contracts, rules))
-    return "".join(f"from {name} import {', '.join(names)}\n" for name, names in lines if names) + "\n"
-
-
-def short_docstring(source: str) -> str:
-    """Cut a docstring down to what a stub needs: the sentence, shapes and one example; the lesson names the source."""
-    (function,) = ast.parse(source).body
-    assert isinstance(function, ast.FunctionDef)
-    text = ast.get_docstring(function)
-    if not text:
-        return source
-    sentence, *sections = re.split(r"\n\n+", text)
-    kept = [re.sub(r"^(Returns|Example):\n +", r"\1: ", s) for s in sections if s.startswith(STUB_SECTIONS)]
-    lines = [f'"""{sentence}', *(["", *"\n".join(kept).splitlines()] if kept else []), '"""']
-    before, after = function.body[0].lineno - 1, function.body[0].end_lineno
-    old = source.splitlines()
-    new = [f"    {line}".rstrip() for line in lines] if kept else [f'    """{sentence}"""']
-    return "\n".join([*old[:before], *new, *old[after:]]) + "\n"
 
 
 def _left_over(indent: str, cell: Cell) -> str:

@@ -20,15 +20,13 @@ from grader.check.judges import (
     Law,
     LawCase,
     NotStarted,
-    PlainTypes,
-    Repeatable,
     SameSeed,
     Session,
     Stopped,
-    Unchanged,
     Values,
     whole_result,
 )
+from grader.check.manners import PlainTypes, Repeatable, Unchanged
 from grader.check.report import ERROR, FAIL, MISSING, PARTIAL, PASS, TIMEOUT, PropertyResult, Report
 from grader.run.child.calling import Call, Caller, LocalCaller
 

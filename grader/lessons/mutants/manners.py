@@ -9,7 +9,7 @@ import numpy as np
 
 from dspark_mini.bias_rows import BiasRows
 from grader.check.comparison import same_value, shown, type_fault
-from grader.check.judges import PlainTypes, Repeatable, twins
+from grader.check.manners import PlainTypes, Repeatable, twins
 from grader.lessons.tasks import Task
 from grader.run.child.calling import copied, live
 
