@@ -44,7 +44,7 @@ def flatten_requests(verify_lengths, cache_rows):
         cache_rows: list (R,), tokens before each request's anchor; they are in its cache.
 
     Returns:
-        A dict of three lists: `requests` and `positions` say of each flat row whose it is, and where it stands in that
+        A dict of three lists: `requests` and `positions` give the request of each flat row, and its position in that
         request's text; `starts` holds the first flat row of each request, then the number of all rows: R + 1 entries.
 
     Example:

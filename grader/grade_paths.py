@@ -52,7 +52,7 @@ class GradeOptions:
 
     @property
     def targets(self) -> list[Path]:
-        """The files that will be written, the most telling one first."""
+        """The files that will be written, the JSON file first."""
         return [target for target in (self.json_file, self.csv_file, *self.outputs.files) if target is not None]
 
 
@@ -215,7 +215,7 @@ def _stop_on_interrupt() -> Iterator[Event]:
 
 def _how_to_go_on(journal: Journal, options: GradeOptions) -> str:
     if not options.targets:
-        return "Interrupted. Nothing was kept; with --json FILE or --csv FILE, what is known can be gone on with."
+        return "Interrupted; nothing was saved. With --json FILE or --csv FILE, a grading can be resumed."
     return (
         f"Interrupted. The results known so far are kept in {journal.path}; "
         "type the same command with --resume to go on."

@@ -24,8 +24,8 @@ c.CourseDirectory.root = str(Path(__file__).resolve().parent.parent / "build" / 
 # a comment.
 c.ClearSolutions.code_stub = {"python": "# YOUR CODE HERE, in place of what follows"}
 
-# Submissions are put right and graded in the sandbox. Without the next two settings nbgrader runs them in a kernel,
-# with your rights, and gives the same points to whoever means well.
+# Submissions are repaired and graded in the sandbox. Without the next two settings nbgrader runs them in a kernel,
+# with your rights, and gives the same points to honest submissions.
 c.Autograde.sanitize_preprocessors = [
     "grader.export.nbgrader_preprocessors.RepairCells",
     "nbgrader.preprocessors.ClearOutput",

@@ -182,10 +182,10 @@ def _with_missing(cells: list[Any], known: Iterable[KnownCell]) -> list[Any]:
         names = [_grade_id(other) for other in cells]
         if (cell.grade or cell.task) and cell.name not in names:
             tail = cell.name.partition("-")[2]
-            behind = [index for index, name in enumerate(names, 1) if tail and name.partition("-")[2] == tail]
+            after = [index for index, name in enumerate(names, 1) if tail and name.partition("-")[2] == tail]
             cells = (
-                [*cells[: behind[-1]], _restored(cell.source, cell), *cells[behind[-1] :]]
-                if behind
+                [*cells[: after[-1]], _restored(cell.source, cell), *cells[after[-1] :]]
+                if after
                 else [
                     *cells,
                     _restored(cell.source, cell),

@@ -112,9 +112,9 @@ def stubbed(cell: Cell) -> str:
 
 
 def solved_for_nbgrader(cell: Cell) -> str:
-    """Let what learners get stand behind the solution, where nbgrader leaves it when it cuts the solution out.
+    """Let what learners get follow the solution, where nbgrader leaves it when it cuts the solution out.
 
-    The solution ends in a return, so that nothing behind it runs before it is cut out.
+    The solution ends in a return, so that nothing after it runs before it is cut out.
     """
     return REGION.sub(lambda m: m[0] + _left_over(m[1], cell), cell.source + "\n")
 

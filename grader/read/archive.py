@@ -1,4 +1,4 @@
-"""Unpacking a zip that nobody vouches for: members are written under names that the grader chooses.
+"""Unpacking an untrusted zip: members are written under names that the grader chooses.
 
 A path in the zip may name a submission; it never decides where anything is written.
 """

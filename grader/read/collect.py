@@ -39,7 +39,7 @@ class BadRequest(Exception):
 
 @dataclass(frozen=True)
 class Found:
-    """A submission: its name, its file's path, its student's place, and why it is none, where it is none."""
+    """A submission: its name, its file's path, its student's place and, if it cannot be graded, why."""
 
     name: str
     parts: Parts
@@ -49,7 +49,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Unit:
-    """What belongs together: the work of one student, or a file that stands for itself."""
+    """What belongs together: the work of one student, or a single file."""
 
     student: str
     folder: Parts
