@@ -47,6 +47,7 @@ class Drafter:
 
     def __init__(self, weights: Weights, shape: DrafterShape, target: LanguageModel) -> None:
         sizes = target.shape
+        shape.check_fits(sizes)
         self.shape, self.target = shape, target
         fuse = weights.get("fuse.weight", np.zeros((0, 0), np.float32))
         if fuse.shape != (sizes.width, len(sizes.feature_layers) * sizes.width):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
 
+from dspark_mini.kinds import whole
+
 HEADS = ("none", "markov", "rnn")
 LAYOUTS = ("dflash", "dspark")
 
@@ -59,6 +61,15 @@ class DrafterShape:
         ):
             if value not in known:
                 raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}.")
+        seen: dict[int, int] = {}
+        for i, token in enumerate(self.draft_vocabulary or ()):
+            if seen.setdefault(whole(f"draft_vocabulary[{i}]", token, low=0), i) != i:
+                raise ValueError(f"draft_vocabulary[{i}] is {token}, which stands at position {seen[token]} already.")
+
+    def check_fits(self, target: TargetShape) -> None:
+        """Raise a ValueError where a token of the draft vocabulary is not one of the target's."""
+        for i, token in enumerate(self.draft_vocabulary or ()):
+            whole(f"draft_vocabulary[{i}]", token, 0, target.vocabulary - 1)
 
 
 Shape = TypeVar("Shape", TargetShape, DrafterShape)

@@ -25,6 +25,7 @@ class SequentialHead(nn.Module):
 
     def __init__(self, shape: DrafterShape, target: TargetShape) -> None:
         super().__init__()
+        shape.check_fits(target)
         drafted = target.vocabulary if shape.draft_vocabulary is None else len(shape.draft_vocabulary)
         self.rank = shape.rank
         self.previous = nn.Embedding(target.vocabulary, shape.rank)  # W1 (V, r)

@@ -228,3 +228,12 @@ def test_impossible_requests_are_refused(lm: SmallLM) -> None:
     for count, chosen in ((4, [0]), (2, [2]), (2, [1, 0]), (2, [-1])):
         with pytest.raises(ValueError, match=r"count|chosen"):
             lm.target.cache.keep_last(count, chosen)
+
+
+def test_a_draft_vocabulary_names_each_token_of_the_target_once() -> None:
+    with pytest.raises(ValueError, match=r"draft_vocabulary\[2\] is 3, which stands at position 0 already\."):
+        DrafterShape(draft_vocabulary=(3, 1, 3))
+    with pytest.raises(ValueError, match=r"draft_vocabulary\[1\] must be a whole number of at least 0, not -1\."):
+        DrafterShape(draft_vocabulary=(3, -1))
+    with pytest.raises(ValueError, match=r"draft_vocabulary\[1\] must be a whole number from 0 to 39, not 40\."):
+        DrafterShape(draft_vocabulary=(3, 40)).check_fits(TargetShape(40, feature_layers=(0, 2)))
