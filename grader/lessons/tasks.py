@@ -214,24 +214,30 @@ def example(*args: Any, gives: Any, **kwargs: Any) -> Example:
     return Example(Call(args, kwargs), gives)
 
 
-def values(
-    name: str, weight: int, says: str, hint: str, *examples: Example, part: Callable[[Any], Any] = whole_result
-) -> Property:
-    """A property of the values: of the result, or of one part of it, which expected results are cut to as well."""
-    return Property(name, weight, says, hint, Values(examples, part=part))
+def values(name: str, weight: int, part: Callable[[Any], Any] = whole_result) -> Callable[..., Property]:
+    """A property of the values: values("no_drafts", 1)(says, hint, example(…), …).
+
+    Args:
+        name: Of the property.
+        weight: In points.
+        part: Takes the part that is judged out of a result, and out of an expected one.
+    """
+
+    def written(says: str, hint: str, *examples: Example) -> Property:
+        return Property(name, weight, says, hint, Values(examples, part=part))
+
+    return written
 
 
 def law(
-    name: str,
-    weight: int,
-    says: str,
-    hint: str,
-    *examples: LawCase,
-    outcome_of: Callable[[Any], Any],
-    samples: int = 2000,
-) -> Property:
-    """A property of the distribution of a random result."""
-    return Property(name, weight, says, hint, Law(outcome_of, examples, samples=samples))
+    name: str, weight: int, outcome_of: Callable[[Any], Any], samples: int = 2000
+) -> Callable[[str, str, LawCase], Property]:
+    """A property of the distribution of a random result: law("bonus", 2, outcome_of)(says, hint, case)."""
+
+    def written(says: str, hint: str, *examples: LawCase) -> Property:
+        return Property(name, weight, says, hint, Law(outcome_of, examples, samples=samples))
+
+    return written
 
 
 def same_seed(weight: int, *calls: Call) -> Property:

@@ -25,32 +25,24 @@ TASK_0_1 = Task(
     ),
     returns="one plain float",
     core=(
-        values(
-            "one_plus_the_survivals",
-            3,
+        values("one_plus_the_survivals", 3)(
             "τ is 1 plus the chances that the first, the first two, the first three … tokens are all accepted.",
             "Add products and not confidences: token 2 counts with c_1 · c_2. The 1 is the target's own token.",
             example([0.5, 0.5], gives=1.75),
         ),
-        values(
-            "verify_length_cuts",
-            2,
+        values("verify_length_cuts", 2)(
             "Only the first verify_length tokens count; None means all of them.",
             "Cut the confidences to [:verify_length]. A verify_length of 0 is not None: then nothing is verified.",
             example([0.5, 0.5], 1, gives=1.5),
             example([0.75, 0.5, 0.25], 2, gives=2.125),
             example([0.75, 0.5, 0.25], verify_length=0, gives=1.0),
         ),
-        values(
-            "certain_and_hopeless_tokens",
-            1,
+        values("certain_and_hopeless_tokens", 1)(
             "A confidence of 1 costs nothing, and after one of 0 nothing survives.",
             "Multiply along the block; a 0 stays 0 for all that comes after it.",
             example([1.0, 1.0, 0.0, 1.0], gives=3.0),
         ),
-        values(
-            "nothing_verified_is_one",
-            1,
+        values("nothing_verified_is_one", 1)(
             "Without a verified token a round still yields one: the target's own.",
             "An empty sum is 0, so the answer is 1.0, not an error.",
             example([], gives=1.0),
@@ -72,32 +64,24 @@ TASK_0_2 = Task(
     ),
     returns="one plain float",
     core=(
-        values(
-            "tokens_of_a_round_over_its_time",
-            3,
+        values("tokens_of_a_round_over_its_time", 3)(
             "The speed-up is accepted_length · target_time / (draft_time + verify_time).",
             "Divide the plain time of these tokens, accepted_length · target_time, by the time of the round. "
             "Nothing is added to the tokens, and nothing is taken off the ratio.",
             example(3.0, 0.5, 1.0, 1.0, gives=2.0),
         ),
-        values(
-            "correction_counts",
-            2,
+        values("correction_counts", 2)(
             "The time of correction is part of the round, like drafting and verifying.",
             "Add correction_time to the denominator; its default is 0.",
             example(3.0, 0.5, 1.25, 1.0, 0.25, gives=1.5),
             example(4.0, 1.5, 0.5, 2.0, 2.0, gives=2.0),
         ),
-        values(
-            "losses_are_told",
-            1,
+        values("losses_are_told", 1)(
             "A round that is slower than plain decoding has a speed-up below 1, in any unit of time.",
             "Multiply the tokens by target_time, and return the ratio as it is: not raised to 1, and not rounded.",
             example(2.0, 6.0, 8.0, 4.0, correction_time=2.0, gives=0.5),
         ),
-        values(
-            "free_parts",
-            1,
+        values("free_parts", 1)(
             "Some of the times may be 0, as long as the round takes time.",
             "Divide by the sum only; a draft_time of 0 is a drafter that costs nothing.",
             example(2.0, 0.0, 1.0, 1.0, gives=2.0),
@@ -136,48 +120,36 @@ TASK_0_3 = Task(
     ),
     returns="plain strings, ints, floats and a list in a dict",
     core=(
-        values(
-            "keeps_what_pays",
-            2,
+        values("keeps_what_pays", 2)(
             "'accept' while the current length gains at least min_gain, even if another gains more.",
             "The question is whether it is enough, not whether it is the most: look at the current length first. If "
             "the gains differ: each of them, that of ℓ = 0 too, is a speed-up minus 1.",
             small(2, gives=("accept", 2, 0.4, GAINS)),
             small(2, 0.0, 0.25, gives=("accept", 2, 0.4, GAINS)),
         ),
-        values(
-            "tunes_to_the_best_length",
-            2,
+        values("tunes_to_the_best_length", 2)(
             "'tune' if the current length does not pay and another does: to the one of the highest gain.",
             "Search ℓ = 1..γ for the highest gain; the gain returned is that of the new length.",
             small(2, 0.0, 0.45, gives=("tune", 1, 0.5, GAINS)),
         ),
-        values(
-            "rejects_what_never_pays",
-            2,
+        values("rejects_what_never_pays", 2)(
             "'reject' if no length pays: ℓ = 0 and a gain of 0.0, because plain decoding drafts nothing.",
             "After 'reject' there is no draft, so the gain is 0.0 and not gains[0]. The gains are returned even so, "
             "and each of them pays for the correction.",
             small(2, 1.0, gives=("reject", 0, 0.0, [-0.5, -0.25, -2.0 / 9.0])),
             small(1, 1.0, 0.25, gives=("reject", 0, 0.0, [-0.5, -0.25, -2.0 / 9.0])),
         ),
-        values(
-            "draft_and_correction_are_paid",
-            2,
+        values("draft_and_correction_are_paid", 2)(
             "Every length pays for draft, verification and correction; so does ℓ = 0.",
             "The denominator is draft_time + verify_times[ℓ] + correction_time, for ℓ = 0 too.",
             small(1, 0.25, gives=("accept", 1, 0.2, [-0.2, 0.2, 1 / 6])),
         ),
-        values(
-            "nothing_verified_is_never_accepted",
-            1,
+        values("nothing_verified_is_never_accepted", 1)(
             "A current length of 0 is not speculation: it is tuned or rejected, whatever its gain.",
             "Ask for verify_length >= 1 before you accept, and search the best length from 1 on.",
             small(0, gives=("tune", 1, 0.5, GAINS)),
         ),
-        values(
-            "equal_is_enough_and_ties_are_small",
-            1,
+        values("equal_is_enough_and_ties_are_small", 1)(
             "A gain that equals min_gain is enough; of equal gains the smaller length wins.",
             "Compare with >=. np.argmax returns the first of equal maxima.",
             small(1, 0.0, 0.5, gives=("accept", 1, 0.5, GAINS)),

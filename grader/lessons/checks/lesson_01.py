@@ -45,9 +45,7 @@ TASK_1_1 = Task(
     ),
     returns="plain ints in a dict with a list",
     core=(
-        values(
-            "accepts_matching_prefix",
-            3,
+        values("accepts_matching_prefix", 3)(
             "Draft k is accepted while it is the argmax of row k, and the argmax of row `accepted` follows.",
             "Compare draft_tokens[k] with the argmax of row k: row 0 speaks about the first draft.",
             example(
@@ -56,37 +54,27 @@ TASK_1_1 = Task(
                 gives=kept(2, 1, 2, 1),
             ),
         ),
-        values(
-            "first_mismatch_ends_it",
-            2,
+        values("first_mismatch_ends_it", 2)(
             "After the first draft that differs nothing counts, even where it agrees again.",
             "The rows after a wrong draft were computed on top of it: stop there, do not count all agreements.",
             example([0, 0], [[-1.0, 3.0], [5.0, 0.0], [5.0, 0.0]], gives=kept(0, 1)),
         ),
-        values(
-            "bonus_if_all_accepted",
-            2,
+        values("bonus_if_all_accepted", 2)(
             "If all γ drafts are accepted, the argmax of the last row follows: γ + 1 tokens.",
             "There are γ + 1 rows; the last one is free, since the same forward has computed it.",
             example([1], [[0.0, 1.0], [2.0, 0.0]], gives=kept(1, 1, 0)),
         ),
-        values(
-            "no_drafts",
-            1,
+        values("no_drafts", 1)(
             "Without drafts the round is one step of plain greedy decoding.",
             "With γ = 0 there is one row: accepted is 0, and tokens holds its argmax.",
             example([], [[0.25, 0.5, 0.125]], gives=kept(0, 1)),
         ),
-        values(
-            "ties_go_to_lowest_id",
-            1,
+        values("ties_go_to_lowest_id", 1)(
             "Of equal logits the lowest id is the target's choice; a draft that ties with it is refused.",
             "Plain decoding would have emitted the lowest id. Compare token ids, not logits.",
             example([1, 0], [[0.5, 0.5], [0.5, 0.5], [0.25, 0.25]], gives=kept(0, 0)),
         ),
-        values(
-            "masked_and_negative_logits",
-            1,
+        values("masked_and_negative_logits", 1)(
             "−inf is a legal logit, and so are negative ones.",
             "Compare the logits as they are; do not start the search for the best at 0.",
             example([2], [[-INF, -2.0, -1.0], [-7.0, -INF, -INF]], gives=kept(1, 2, 0)),
@@ -110,33 +98,25 @@ TASK_1_2 = Task(
     ),
     returns="one plain float",
     core=(
-        values(
-            "ratio_of_target_to_draft",
-            3,
+        values("ratio_of_target_to_draft", 3)(
             "A token that the draft overrates is accepted with probability p[token] / q[token].",
             "Divide the target's probability by the draft's, both of this token: p over q, not q over p.",
             example(P, Q, 2, gives=1 / 3),
             example([0.25, 0.75], [0.5, 0.5], 0, gives=0.5),
         ),
-        values(
-            "never_above_one",
-            2,
+        values("never_above_one", 2)(
             "A token that the draft underrates is always accepted.",
             "min(1, ratio): where p[token] ≥ q[token], the answer is exactly 1.",
             example(P, Q, 0, gives=1.0),
         ),
-        values(
-            "edges",
-            1,
+        values("edges", 1)(
             "Equal rows: 1. A token that the target excludes: 0. A draft that is sure: p[token] itself.",
             "The one formula covers these cases; a greedy draft has q = 1 for its token, so p[token] remains.",
             example([0.0, 1.0], [0.5, 0.5], 0, gives=0.0),
             example([0.25, 0.75], [1.0, 0.0], 0, gives=0.25),
             example(Q, Q, 1, gives=1.0),
         ),
-        values(
-            "small_probabilities_count",
-            1,
+        values("small_probabilities_count", 1)(
             "Of two tiny probabilities the ratio counts, not their size.",
             "Add no 1e-8 to the denominator, and round nothing away: q[token] is never 0.",
             example([1.0 - 2.0**-41, 2.0**-41], [1.0 - 2.0**-40, 2.0**-40], 1, gives=0.5),
@@ -160,37 +140,27 @@ TASK_1_3 = Task(
     ),
     returns="floats in an array",
     core=(
-        values(
-            "surplus_normalised",
-            3,
+        values("surplus_normalised", 3)(
             "The residual is max(p − q, 0), divided by its sum.",
             "Subtract first, cut off what is negative, then divide by what is left.",
             example(P, Q, gives=np.array([0.75, 0.25, 0.0])),
         ),
-        values(
-            "every_surplus_counts",
-            2,
+        values("every_surplus_counts", 2)(
             "All tokens with an excess share the residual, in proportion to their excess and not to p.",
             "Do not take the largest excess alone, and do not weigh it by p: (.3, .1) becomes (.75, .25).",
             example([0.5, 0.25, 0.25], [0.25, 0.125, 0.625], gives=np.array([2 / 3, 1 / 3, 0.0])),
         ),
-        values(
-            "equal_rows_return_target",
-            2,
+        values("equal_rows_return_target", 2)(
             "If nothing is in excess, as for p = q, the residual is p, and never NaN.",
             "A sum of 0 cannot be divided by. Such a round is never rejected, but rounding may lead here.",
             example([0.25, 0.5, 0.25], [0.25, 0.5, 0.25], gives=np.array([0.25, 0.5, 0.25])),
         ),
-        values(
-            "disjoint_rows",
-            1,
+        values("disjoint_rows", 1)(
             "If p and q have no token in common, the residual is p.",
             "The formula covers it: where q is 0, the excess is p.",
             example([0.75, 0.25, 0.0], [0.0, 0.0, 1.0], gives=np.array([0.75, 0.25, 0.0])),
         ),
-        values(
-            "tiny_surplus_normalised",
-            1,
+        values("tiny_surplus_normalised", 1)(
             "An excess of a millionth is normalised like any other.",
             "Compare the sum with 0, not with a tolerance, and add nothing to the denominator.",
             example([0.5 + 2.0**-20, 0.5 - 2.0**-20], [0.5, 0.5], gives=np.array([1.0, 0.0])),
@@ -228,9 +198,7 @@ TASK_1_4 = Task(
     ),
     returns="plain ints in a dict with a list",
     core=(
-        values(
-            "sure_rows_decide",
-            2,
+        values("sure_rows_decide", 2)(
             "Where the target is sure, the outcome is that of greedy verification.",
             "Draft k is judged by row k of both; a rejected one is replaced, and then nothing more comes.",
             example([1], [[0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]], SEED, gives=kept(0, 0)),
@@ -243,25 +211,19 @@ TASK_1_4 = Task(
             ),
             example([], [], [[0.0, 0.0, 1.0]], SEED, gives=kept(0, 2)),
         ),
-        values(
-            "nothing_behind_rejection",
-            1,
+        values("nothing_behind_rejection", 1)(
             "The first rejection ends the round: the drafts after it were made for another text.",
             "Leave the loop at the first rejection; tokens holds accepted + 1 entries.",
             example([0, 1], [[0.5, 0.5], [0.5, 0.5]], [[0.0, 1.0]] * 3, SEED, gives=kept(0, 1)),
         ),
-        values(
-            "certain_whatever_is_drawn",
-            1,
+        values("certain_whatever_is_drawn", 1)(
             "A draft with p = 0 is never accepted, one with p ≥ q always: even if rng.random() returns 0.0.",
             "random() can return 0.0 but never 1.0: accept if it is below p/q (<, not <=), reject otherwise.",
             example([1], [[0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]], ZERO, gives=kept(0, 0)),
             example([1], [[0.5, 0.5]], [[0.5, 0.5], [1.0, 0.0]], ZERO, gives=kept(1, 1, 0)),
             example([1], [[0.5, 0.5]], [[0.5, 0.5], [1.0, 0.0]], TOP, gives=kept(1, 1, 0)),
         ),
-        law(
-            "accepts_with_p_over_q",
-            3,
+        law("accepts_with_p_over_q", 3, outcome_of=outcome, samples=200)(
             "A draft is accepted with probability min(1, p/q) of its own token.",
             "Accept if rng.random() < p[k, token] / q[k, token]: a uniform number is below r with probability r. If "
             "the rejected token comes back: its replacement must be drawn from the residual.",
@@ -269,24 +231,16 @@ TASK_1_4 = Task(
                 call([0], [[0.2, 0.8, 0.0]], [[0.15, 0.0, 0.85], [1.0, 0.0, 0.0]], SEED),
                 {(1, (0, 0)): 0.75, (0, (2,)): 0.25},
             ),
-            outcome_of=outcome,
-            samples=200,
         ),
-        law(
-            "residual_after_rejection",
-            2,
+        law("residual_after_rejection", 2, outcome_of=outcome, samples=200)(
             "A rejected draft is replaced from norm(max(p − q, 0)), by a draw of its own.",
             "Not from p, which would bring back what was just rejected, and not with the number that rejected it.",
             LawCase(
                 call([0], [[0.5, 0.5, 0.0, 0.0]], [[0.25, 0.5, 0.0625, 0.1875], [1.0, 0.0, 0.0, 0.0]], SEED),
                 {(1, (0, 0)): 0.5, (0, (2,)): 0.125, (0, (3,)): 0.375},
             ),
-            outcome_of=outcome,
-            samples=200,
         ),
-        law(
-            "own_draw_at_every_position",
-            2,
+        law("own_draw_at_every_position", 2, outcome_of=outcome, samples=200)(
             "Every draft is judged by its own rows and by a fresh uniform number.",
             "Call rng.random() inside the loop: with one number for all drafts the second is hardly ever rejected.",
             LawCase(
@@ -298,20 +252,14 @@ TASK_1_4 = Task(
                 ),
                 {(0, (0,)): 0.5, (2, (1, 0, 1)): 0.25, (3, (1, 0, 0, 1)): 0.25},
             ),
-            outcome_of=outcome,
-            samples=200,
         ),
-        law(
-            "bonus_from_last_row",
-            2,
+        law("bonus_from_last_row", 2, outcome_of=outcome, samples=200)(
             "If all drafts are accepted, a token is drawn from the last target row.",
             "The last row of target_probs has no draft; draw from it, do not take its argmax.",
             LawCase(
                 call([0], [[0.75, 0.25]], [[0.75, 0.25], [0.125, 0.875]], SEED),
                 {(1, (0, 0)): 0.125, (1, (0, 1)): 0.875},
             ),
-            outcome_of=outcome,
-            samples=200,
         ),
         same_seed(1, call([0, 1], [[0.125] * 8] * 2, [[0.0625] * 4 + [0.1875] * 4] * 3, SEED)),
     ),
@@ -332,30 +280,22 @@ TASK_1_5 = Task(
     ),
     returns="booleans in an array",
     core=(
-        values(
-            "draft_sees_earlier_and_itself",
-            3,
+        values("draft_sees_earlier_and_itself", 3)(
             "A draft sees the drafts before it and itself, and no later one.",
             "Row k must predict the token after draft k, so it reads draft k itself: the diagonal is True.",
             example(1, 2, gives=np.tri(3, dtype=bool)),
         ),
-        values(
-            "context_is_causal",
-            2,
+        values("context_is_causal", 2)(
             "A context token sees the context up to and including itself, and no draft.",
             "The context is text like any other: its rows are causal too, and drafts come after it.",
             example(2, 1, gives=np.tri(3, dtype=bool)),
         ),
-        values(
-            "draft_sees_whole_context",
-            2,
+        values("draft_sees_whole_context", 2)(
             "A draft sees all of the context.",
             "No context column is hidden from a draft, not even the anchor's.",
             example(2, 2, gives=np.tri(4, dtype=bool)),
         ),
-        values(
-            "no_context",
-            1,
+        values("no_context", 1)(
             "Without context the drafts have only each other.",
             "context_length 0 is legal: the mask then has draft_length rows and columns.",
             example(0, 2, gives=np.tri(2, dtype=bool)),
@@ -380,39 +320,29 @@ TASK_1_6 = Task(
     ),
     returns="plain ints in a list",
     core=(
-        values(
-            "ends_with_first_stop",
-            3,
+        values("ends_with_first_stop", 3)(
             "The output ends with the first stop token, which belongs to it.",
             "Look from the left, and keep the stop token itself: index + 1 tokens.",
             example([5, 2, 7, 9], [2], 10, gives=[5, 2]),
         ),
-        values(
-            "any_stop_token_ends",
-            2,
+        values("any_stop_token_ends", 2)(
             "Any of several stop tokens ends the output, the one that comes first.",
             "Ask of each token whether it is in stop_tokens, instead of looking for one stop token after the other.",
             example([5, 3, 2, 7], [2, 3], 10, gives=[5, 3]),
         ),
-        values(
-            "capped",
-            2,
+        values("capped", 2)(
             "Without a stop token there are at most max_new_tokens tokens.",
             "A slice does it: tokens[:max_new_tokens].",
             example([5, 6, 7], [2], 2, gives=[5, 6]),
             example([5, 6], [2, 3], 10, gives=[5, 6]),
         ),
-        values(
-            "cap_and_stop_together",
-            2,
+        values("cap_and_stop_together", 2)(
             "Whichever comes first ends it; a stop token counts towards the cap.",
             "A stop token beyond the cap is not emitted. Do not add it, and do not count it apart.",
             example([5, 6, 2], [2], 2, gives=[5, 6]),
             example([5, 2, 6], [2], 2, gives=[5, 2]),
         ),
-        values(
-            "nothing_to_cut",
-            1,
+        values("nothing_to_cut", 1)(
             "No tokens, no stop tokens and a cap of 0 are legal; token 0 is a token like any other.",
             "A cap of 0 gives an empty list. Do not treat 0, or an empty list, as absent.",
             example([5, 6], [], 1, gives=[5]),

@@ -45,9 +45,7 @@ TASK_3_1 = Task(
     ),
     returns="float64 numbers in an array",
     core=(
-        values(
-            "row_of_the_product",
-            3,
+        values("row_of_the_product", 3)(
             "The bias is row `token` of W1, times W2.",
             "Use @: each of the r numbers of the row weighs one row of w2, and the weighted rows are added up.",
             example([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]], [[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]], 1,
@@ -55,16 +53,12 @@ TASK_3_1 = Task(
             example([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]], [[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]], 2,
                     gives=np.array([1.0, 3.0, 3.0])),
         ),
-        values(
-            "rows_are_the_tokens_before",
-            2,
+        values("rows_are_the_tokens_before", 2)(
             "A row of W1 belongs to the token before, a column of W2 to the token that follows.",
             "Row `token` is w1[token], not w1[:, token]; and w2 is not transposed.",
             example([[1.0, 2.0], [3.0, 4.0]], [[1.0, 0.0], [10.0, 1.0]], 0, gives=np.array([21.0, 2.0])),
         ),
-        values(
-            "every_shape",
-            1,
+        values("every_shape", 1)(
             "Any V and any r will do: r = 1, V = 1, r larger than V, the first token, the last.",
             "Let @ do the sum over r; nothing in your lines should depend on V or r.",
             example([[0.5], [-2.0]], [[4.0, 1.0]], 1, gives=np.array([-8.0, -2.0])),
@@ -175,15 +169,11 @@ TASK_3_2 = Task(
     ),
     returns="plain ints in a list and float64 numbers in an array",
     core=(
-        law(
-            "law_of_the_block",
-            3,
+        law("law_of_the_block", 3, outcome_of=drawn_tokens, samples=DRAWS)(
             "The block is drawn along the chain: every block comes as often as the product of its rows says.",
             "Correct the row by the token that was really drawn before it, then draw from the whole row, not its best "
             "token; the anchor is for x_1 only.",
             CHAIN.law(),
-            outcome_of=drawn_tokens,
-            samples=DRAWS,
         ),
         Property(
             "first_row_is_corrected",
@@ -199,14 +189,10 @@ TASK_3_2 = Task(
             "Keep each row as you draw from it; do not compute it again afterwards, from other tokens.",
             RowsOfTheDraw((CHAIN, UNEQUAL)),
         ),
-        law(
-            "temperature_divides_the_sum",
-            2,
+        law("temperature_divides_the_sum", 2, outcome_of=drawn_tokens, samples=DRAWS)(
             "The sum of logits and bias is divided by the temperature before the softmax.",
             "softmax((U_k + bias) / temperature): the bias is divided too, and the draw sees the temperature.",
             TEMPERED.law(),
-            outcome_of=drawn_tokens,
-            samples=DRAWS,
         ),
         Property(
             "rows_have_the_temperature",
@@ -215,9 +201,7 @@ TASK_3_2 = Task(
             "Return the very row that you gave to the generator, not the softmax at temperature 1.",
             RowsOfTheDraw((TEMPERED,)),
         ),
-        values(
-            "zero_is_argmax",
-            2,
+        values("zero_is_argmax", 2)(
             "At temperature 0 each token is the best of its corrected row, the lowest id of equals, in a one-hot row.",
             "Do not divide by 0: make the row zeros with a 1 at the argmax of the corrected logits.",
             block([0, 0], [[1.0, 0.0], [1.0, 0.0]],
@@ -227,17 +211,13 @@ TASK_3_2 = Task(
             block([0, 1], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
                   [[0.5, 0.5, 0.5], [0.25, 0.5, 0.5]], 2, [[0.0], [1.0], [0.0]], [[1.0, 1.0, 1.0]], Seed(0), 0.0),
         ),
-        values(
-            "huge_logits_stay_finite",
-            1,
+        values("huge_logits_stay_finite", 1)(
             "Logits of thousands, positive or negative, give rows without NaN.",
             "exp overflows from 710 on: subtract the row's maximum before exp.",
             block([1], [[0.0, 1.0]], [[0.0, 600.0]], 0, [[1.0], [1.0]], [[1.0, 0.0]], Seed(0), 1.0),
             block([1], [[0.0, 1.0]], [[0.0, 9000.0]], 0, [[1.0], [1.0]], [[1.0, 0.0]], Seed(0), 1.0),
         ),
-        values(
-            "excluded_tokens_never_come",
-            1,
+        values("excluded_tokens_never_come", 1)(
             "A token with the logit −inf is never drawn, not even where the generator returns 0.0.",
             "rng.choice(V, p=row) sees to it. In a search of your own in the cumulated row, the first sum that is "
             "greater than the uniform number marks the token; equal is not enough.",
@@ -281,43 +261,30 @@ TASK_3_3 = Task(
     ),
     returns="two arrays of float64 numbers",
     core=(
-        values(
-            "gate_keeps_the_state",
-            2,
+        values("gate_keeps_the_state", 2, part=first_of_pair)(
             "σ(gate) of the old state is kept, entry by entry.",
             "The first r columns of w_joint are the gate's, and the gate weighs the old state, not the candidate.",
             step([1.0, -2.0], [0.0, 0.0, 0.0],
                  [2.0, -4.0], [1.0, 1.0], [1.0], [[0.0] * 6] * 5, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
-            part=first_of_pair,
         ),
-        values(
-            "candidate_fills_the_rest",
-            3,
+        values("candidate_fills_the_rest", 3, part=first_of_pair)(
             "The new state is σ(gate) · state + (1 − σ(gate)) · tanh(candidate).",
             "The candidate is the middle third of the product, goes through tanh and gets the weight 1 − σ(gate).",
             BY_HAND,
-            part=first_of_pair,
         ),
-        values(
-            "output_gives_the_bias",
-            3,
+        values("output_gives_the_bias", 3, part=second_of_pair)(
             "The bias is tanh(output) W2, with the output taken from the same product as gate and candidate.",
             "z is state, prev_embedding, hidden, in this order, and the state is the old one. The last r columns are "
             "the output's, which goes through tanh before w2.",
             BY_HAND,
             EMPTY_STATE,
-            part=second_of_pair,
         ),
-        values(
-            "every_size",
-            1,
+        values("every_size", 1)(
             "Any r, d and V will do: 1, equal ones, d larger or smaller than r.",
             "Take r from the state's length; np.split(…, 3) needs no sizes at all.",
             EMPTY_STATE,
         ),
-        values(
-            "saturation_stays_finite",
-            1,
+        values("saturation_stays_finite", 1)(
             "Sums of thousands open or shut the gate; nothing becomes NaN.",
             "exp(x) / (1 + exp(x)) is inf / inf for a large x; (1 + tanh(x / 2)) / 2 is σ without overflow.",
             step([5.0], [3.0], [5.0], [1.0], [1.0], [[0.0] * 3, [4000.0, 1.0, 4000.0], [0.0] * 3], [[3.0]]),
@@ -347,48 +314,32 @@ TASK_3_4 = Task(
     ),
     returns="two lists of plain ints",
     core=(
-        values(
-            "dflash_inputs",
-            2,
+        values("dflash_inputs", 2, part=first_of_pair)(
             "DFlash: the anchor, then γ masks.",
             "The anchor's position predicts nothing there, so each of the γ predictions needs a mask.",
             DFLASH,
-            part=first_of_pair,
         ),
-        values(
-            "dflash_positions",
-            2,
+        values("dflash_positions", 2, part=second_of_pair)(
             "DFlash: the γ mask positions predict, 1 to γ.",
             "Position 0 is the anchor's; x_1 comes out at the first mask.",
             DFLASH,
-            part=second_of_pair,
         ),
-        values(
-            "dspark_inputs",
-            2,
+        values("dspark_inputs", 2, part=first_of_pair)(
             "DSpark: the anchor, then γ − 1 masks.",
             "The anchor's own position is one of the γ that predict, so one mask fewer is needed.",
             DSPARK,
-            part=first_of_pair,
         ),
-        values(
-            "dspark_positions",
-            2,
+        values("dspark_positions", 2, part=second_of_pair)(
             "DSpark: all γ positions predict, from the anchor's on: 0 to γ − 1.",
             "x_1 comes out at the anchor's position, x_2 at the first mask.",
             DSPARK,
-            part=second_of_pair,
         ),
-        values(
-            "block_of_one",
-            1,
+        values("block_of_one", 1)(
             "γ = 1: DFlash needs one mask, DSpark none.",
             "With γ = 1, [mask] * (γ - 1) is the empty list, and that is right for DSpark.",
             example(4, 9, 1, "dspark", gives=([4], [0])),
         ),
-        values(
-            "any_tokens",
-            1,
+        values("any_tokens", 1)(
             "Token 0 is a token like any other, and the anchor may equal the mask token.",
             "Count positions; never look for the mask token among the ids, and never test a token with `if token`.",
             example(0, 0, 2, "dflash", gives=([0, 0, 0], [1, 2])),

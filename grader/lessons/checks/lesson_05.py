@@ -35,55 +35,41 @@ TASK_5_1 = Task(
     ),
     returns="plain ints in a list",
     core=(
-        values(
-            "admits_while_theta_rises",
-            3,
+        values("admits_while_theta_rises", 3)(
             "A draft token is verified as long as it raises Θ = τ · SPS(B).",
             "With ℓ tokens of one request τ = 1 + a_1 + … + a_ℓ and B = 1 + ℓ; a_j is the product c_1 · … · c_j.",
             example([[0.75, 0.5, 0.5]], [0.0, 8.0, 6.0, 5.0, 3.0], gives=[2]),
         ),
-        values(
-            "stops_at_first_without_rise",
-            3,
+        values("stops_at_first_without_rise", 3)(
             "The first token that does not raise Θ ends it, even where a later one would.",
             "Do not search on for a better Θ: to look at later confidences would change the law of the output.",
             example([[0.8, 0.9]], [0.0, 1.0, 0.5, 0.45], gives=[0]),
             example([[0.9] * 7], STAIRS, gives=[3]),
         ),
-        values(
-            "highest_survival_first",
-            2,
+        values("highest_survival_first", 2)(
             "The tokens of all requests stand in one order, by their prefix survival.",
             "Sort by a, the product of the confidences up to the token, over the whole batch and not by request.",
             example([[0.5, 0.875], [0.75, 0.75]], FALLING, gives=[0, 2]),
         ),
-        values(
-            "every_request_counts_from_the_start",
-            1,
+        values("every_request_counts_from_the_start", 1)(
             "Without any draft token B = R and τ = R: every request verifies and yields one token of its own.",
             "Start from B = R, τ = R and Θ = R · SPS(R), where R is the number of requests.",
             example([[0.5], [0.25], [0.5]], [0.0, 9.0, 8.0, 4.0, 3.75, 3.5, 1.0], gives=[1, 0, 1]),
         ),
-        values(
-            "decision_follows_the_table",
-            1,
+        values("decision_follows_the_table", 1)(
             "Another table, another decision: where tokens cost nothing all are verified, where they cost much none.",
             "Read the speed at B + 1 from the table in every step; nothing about it is fixed.",
             example([[0.75, 0.5]], [0.0, 4.0, 4.0, 4.0], gives=[2]),
             example([[0.75, 0.5]], [0.0, 4.0, 3.0, 2.0], gives=[1]),
             example([[0.75, 0.5]], [0.0, 4.0, 2.0, 1.0], gives=[0]),
         ),
-        values(
-            "ties",
-            2,
+        values("ties", 2)(
             "Equal survivals: the lower request, then the lower position. An equal Θ is not a rise.",
             "A stable sort keeps the order of the batch. Stop where Θ is not greater, that is at <= too.",
             example([[0.5, 1.0], [0.5]], [0.0, 4.0, 4.0, 4.0, 4.0, 1.0], gives=[2, 0]),
             example([[0.5, 0.5]], [0.0, 6.0, 4.0, 8.0], gives=[0]),
         ),
-        values(
-            "edges",
-            1,
+        values("edges", 1)(
             "No batch beyond the table, no token with a survival of 0; empty requests and no requests are legal.",
             "Stop where the table ends, and before the first survival of 0: it may be padding.",
             example([[0.75, 0.5, 0.5]], [0.0, 1.0, 1.0], gives=[1]),
@@ -111,39 +97,29 @@ TASK_5_2 = Task(
     ),
     returns="plain ints in a list",
     core=(
-        values(
-            "highest_survivals_get_it",
-            3,
+        values("highest_survivals_get_it", 3)(
             "The `budget` tokens of the highest prefix survival are verified, whichever request they belong to.",
             "Compare the tokens of all requests with each other; no request has a share of its own.",
             example([[0.5, 0.5], [0.75, 0.5]], 3, gives=[1, 2]),
             example([[0.75, 0.5], [0.5, 0.75]], 1, gives=[1, 0]),
         ),
-        values(
-            "survival_and_not_confidence",
-            2,
+        values("survival_and_not_confidence", 2)(
             "A confident token after a doubtful one is doubtful: the product decides.",
             "Multiply along the request: a_j = c_1 · … · c_j.",
             example([[0.25, 1.0, 1.0], [0.75, 0.5]], 2, gives=[0, 2]),
         ),
-        values(
-            "budget_of_the_whole_batch",
-            1,
+        values("budget_of_the_whole_batch", 1)(
             "The budget is a number of draft tokens of all requests together; their own tokens are not in it.",
             "The verify lengths add up to budget, as long as there are enough tokens.",
             example([[0.5], [0.5], [0.75]], 1, gives=[0, 0, 1]),
             example([[0.25, 0.5], [0.5, 0.75]], 0, gives=[0, 0]),
         ),
-        values(
-            "ties",
-            2,
+        values("ties", 2)(
             "Of equal survivals the lower request goes first, then the lower position.",
             "kind='stable' keeps the order of the batch; the default of np.argsort does not.",
             example([[0.5, 1.0], [0.5, 1.0]], 3, gives=[2, 1]),
         ),
-        values(
-            "leftovers",
-            1,
+        values("leftovers", 1)(
             "Tokens with a survival of 0 get nothing, and a budget that is too large is left over.",
             "A token that cannot survive costs time and yields nothing: leave it out even where budget is left.",
             example([[0.5, 0.0, 0.5], [0.25]], 4, gives=[1, 1]),
@@ -172,55 +148,41 @@ TASK_5_3 = Task(
     ),
     returns="one plain int",
     core=(
-        values(
-            "highest_theta",
-            3,
+        values("highest_theta", 3)(
             "K is the number of draft tokens for which Θ = τ · SPS(B) is highest.",
             "With K tokens B = R + K, and τ is R plus the K highest survivals.",
             example([[0.5, 0.5], [0.75]], [0.0, 9.0, 8.0, 7.0, 6.0, 5.0], gives=2),
             example([[0.75, 0.5]], [0.0, 4.0, 2.0, 1.0], gives=0),
         ),
-        values(
-            "later_peak_wins",
-            3,
+        values("later_peak_wins", 3)(
             "The search is global: a higher peak after a fall is found.",
             "Compare all K, from none to all tokens; do not stop where Θ falls for the first time.",
             example([[0.5, 0.5]], [0.0, 8.0, 4.0, 6.0], gives=2),
             example([[0.9] * 7], STAIRS, gives=7),
         ),
-        values(
-            "highest_survivals_of_the_batch",
-            2,
+        values("highest_survivals_of_the_batch", 2)(
             "τ counts the highest survivals of the whole batch, whichever request they belong to.",
             "Sort the cumulative products of all requests together, the highest first.",
             example([[0.5, 0.875], [0.75, 0.75]], FALLING, gives=2),
             example([[0.25, 1.0, 1.0], [0.75]], [0.0, 9.0, 8.0, 6.5, 5.5, 5.0, 4.5], gives=1),
         ),
-        values(
-            "every_request_counts_from_the_start",
-            1,
+        values("every_request_counts_from_the_start", 1)(
             "K counts draft tokens only: with K = 0 the batch is B = R and τ = R.",
             "The entry for K draft tokens is R + K, and R is in τ from the start.",
             example([[0.5], [0.25], [0.5]], [0.0, 9.0, 8.0, 4.0, 3.75, 3.5, 1.0], gives=2),
         ),
-        values(
-            "decision_follows_the_table",
-            1,
+        values("decision_follows_the_table", 1)(
             "Another table, another budget: all tokens where they cost nothing, none where they cost much.",
             "Read the speed of every B from the table; nothing about it is fixed.",
             example([[0.75, 0.5]], [0.0, 4.0, 4.0, 4.0], gives=2),
             example([[0.75, 0.5]], [0.0, 4.0, 3.0, 2.0], gives=1),
         ),
-        values(
-            "smallest_of_equal_budgets",
-            1,
+        values("smallest_of_equal_budgets", 1)(
             "Of budgets with an equal Θ the smallest is taken.",
             "np.argmax returns the first maximum; a loop must replace the best on > and not on >=.",
             example([[0.5, 0.5]], [0.0, 6.0, 4.0, 2.0], gives=0),
         ),
-        values(
-            "edges",
-            1,
+        values("edges", 1)(
             "No batch beyond the table, no token with a survival of 0; without requests the budget is 0.",
             "Leave out the survivals of 0, which may be padding, and cut at the end of the table.",
             example([[0.75, 0.5, 0.5]], [0.0, 1.0, 1.0], gives=1),

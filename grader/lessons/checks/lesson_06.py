@@ -64,9 +64,7 @@ TASK_6_1 = Task(
     ),
     returns="plain ints and floats in lists in a dict",
     core=(
-        values(
-            "best_candidate_enters_next",
-            3,
+        values("best_candidate_enters_next", 3, part=nodes_of)(
             "Of all candidates the one with the likeliest path enters next, wherever it hangs.",
             "Do not grow level by level, and do not finish one path first: a heap over all candidates decides, by the "
             "sum of the log-probabilities along the path.",
@@ -78,11 +76,8 @@ TASK_6_1 = Task(
                 3,
                 gives=grown([0, 0, 1], [-1, 0, -1], [1, 2, 1], [0.6, 0.45, 0.4]),
             ),
-            part=nodes_of,
         ),
-        values(
-            "children_follow_own_parent",
-            2,
+        values("children_follow_own_parent", 2, part=nodes_of)(
             "The children of a node come from U at its depth plus the bias of the node's own token.",
             "Look up the bias of the node that you have just taken in, and the row of logits at its depth; `parents` "
             "holds that node's index in the lists.",
@@ -102,11 +97,8 @@ TASK_6_1 = Task(
                 4,
                 gives=grown([1, 0, 1, 0], [-1, 0, 0, -1], [1, 2, 2, 1], [5 / 6, 5 / 12, 5 / 12, 1 / 6]),
             ),
-            part=nodes_of,
         ),
-        values(
-            "log_probs_of_whole_paths",
-            2,
+        values("log_probs_of_whole_paths", 2, part=log_probs_of)(
             "log_probs are sums along the path of log-softmax values over the whole vocabulary.",
             "Subtract the row's maximum before exp, and normalise over all V tokens, not over the width kept.",
             example(
@@ -117,11 +109,8 @@ TASK_6_1 = Task(
                 2,
                 gives=grown([0, 0], [-1, 0], [1, 2], [0.6, 0.3]),
             ),
-            part=log_probs_of,
         ),
-        values(
-            "bounds_hold",
-            1,
+        values("bounds_hold", 1, part=nodes_of)(
             "No node has more than width children or a depth beyond γ, and there are at most max_nodes.",
             "A node at depth γ has no row of logits left for its children. Without candidates the tree ends early.",
             example(
@@ -129,11 +118,8 @@ TASK_6_1 = Task(
             ),
             example([[0.0, 1.0]], 0, {}, 2, 0, gives=grown([], [], [], [])),
             example([log_of(1, 3)], 0, {}, 5, 9, gives=grown([1, 0], [-1, -1], [1, 1], [0.75, 0.25])),
-            part=nodes_of,
         ),
-        values(
-            "ties_lower_token_then_older",
-            1,
+        values("ties_lower_token_then_older", 1, part=nodes_of)(
             "Ties go to the lower token id, then to the older parent, also where the width cuts.",
             "Let the heap compare (−log-probability, token, parent); among equal scores the lower ids are kept.",
             example(
@@ -144,11 +130,8 @@ TASK_6_1 = Task(
                 6,
                 gives=grown([0, 1, 0, 0, 1, 1], [-1, -1, 0, 1, 0, 1], [1, 1, 2, 2, 2, 2], [0.25, 0.25] + [0.125] * 4),
             ),
-            part=nodes_of,
         ),
-        values(
-            "impossible_children_left_out",
-            1,
+        values("impossible_children_left_out", 1, part=nodes_of)(
             "A child of probability 0 (a logit of −inf) never enters the tree.",
             "Of a row with fewer possible tokens than the width, take only the possible ones.",
             example(
@@ -159,11 +142,8 @@ TASK_6_1 = Task(
                 9,
                 gives=grown([1, 0, 2, 0], [-1, 0, -1, 2], [1, 2, 1, 2], [0.5] * 4),
             ),
-            part=nodes_of,
         ),
-        values(
-            "anchor_and_missing_rows",
-            1,
+        values("anchor_and_missing_rows", 1, part=nodes_of)(
             "The anchor's bias row serves the root alone; a missing row adds nothing, an unused one is not read.",
             "Look up the bias of the root's token, the anchor, like that of any node: a row that does not exist is 0.",
             example(
@@ -174,7 +154,6 @@ TASK_6_1 = Task(
                 2,
                 gives=grown([0, 1], [-1, 0], [1, 2], [6 / 7, 9 / 14]),
             ),
-            part=nodes_of,
         ),
     ),
 )
@@ -206,32 +185,24 @@ TASK_6_2 = Task(
     ),
     returns="booleans in an array",
     core=(
-        values(
-            "ancestors_and_itself",
-            3,
+        values("ancestors_and_itself", 3)(
             "A node sees its parent, its parent's parent and so on, and itself.",
             "Take over the whole row of the parent, not only the parent's column, and set the node's own column: "
             "context_length + its index.",
             example([-1, 0, -1], 1, gives=cells("1100", "1110", "1001")),
             example([-1, 0, 1], 1, gives=cells("1100", "1110", "1111")),
         ),
-        values(
-            "other_branches_hidden",
-            2,
+        values("other_branches_hidden", 2)(
             "A node sees nothing of another branch: no sibling, no uncle, no descendant.",
             "An earlier node is not always an ancestor: a lower triangle is the mask of a chain, not of a tree.",
             example([-1, -1, 0, 1], 1, gives=cells("11000", "10100", "11010", "10101")),
         ),
-        values(
-            "whole_context_first",
-            1,
+        values("whole_context_first", 1)(
             "The first context_length columns are True for every node.",
             "The context stands on the left, and its last position is the root: all of it is known.",
             example([-1, -1], 3, gives=cells("11110", "11101")),
         ),
-        values(
-            "empty_tree_and_no_context",
-            1,
+        values("empty_tree_and_no_context", 1)(
             "Without nodes the mask has no rows but all its columns; without context only the nodes are left.",
             "np.ones((0, 3), dtype=bool) is an array like any other; np.array([]) has lost its columns.",
             example([], 3, gives=np.zeros((0, 3), dtype=bool)),
@@ -269,34 +240,26 @@ TASK_6_3 = Task(
     ),
     returns="plain ints in lists in a dict",
     core=(
-        values(
-            "follows_the_target",
-            3,
+        values("follows_the_target", 3)(
             "The path goes from the root to the child that the target wants, again and again.",
             "Compare the child's token with what the target says after the node where you stand: target_tokens[0] at "
             "the root, [i + 1] at node i. The path holds indices; the tokens end with what the target says at its end.",
             example(*TREE, [6, 7, 1, 8], gives=accepted([2], [6, 8])),
             example(*TREE, [5, 7, 1, 8], gives=accepted([0, 1], [5, 7, 1])),
         ),
-        values(
-            "one_token_more",
-            2,
+        values("one_token_more", 2)(
             "The target's own token follows the accepted ones: a correction, or the bonus at a leaf.",
             "tokens has one entry more than path, and the last one comes from target_tokens.",
             example(*TREE, [5, 7, 1, 8], gives=accepted([0, 1], [5, 7, 1])),
             example(*TREE, [4, 7, 1, 8], gives=accepted([], [4])),
         ),
-        values(
-            "only_own_children_count",
-            2,
+        values("only_own_children_count", 2)(
             "Any child of the node may match, whatever its place; a node of another branch never does.",
             "Look at all the nodes whose parent is the node where you stand, and at no others.",
             example([1, 2, 3, 2], [-1, -1, 0, 1], [2, 3, 2, 0, 9], gives=accepted([1, 3], [2, 2, 9])),
             example([1, 2, 3], [-1, -1, 0], [2, 3, 3, 0], gives=accepted([1], [2, 3])),
         ),
-        values(
-            "no_nodes_no_path",
-            1,
+        values("no_nodes_no_path", 1)(
             "Without nodes the path is empty and the target's one token is emitted.",
             "At the root the target wants target_tokens[0], whether there is a node or not.",
             example([], [], [4], gives=accepted([], [4])),
@@ -345,45 +308,27 @@ TASK_6_4 = Task(
     ),
     returns="plain ints in lists in a dict",
     core=(
-        law(
-            "accepts_with_min_one_p_over_q",
-            2,
+        law("accepts_with_min_one_p_over_q", 2, outcome_of=path_of, samples=200)(
             "A first child x is accepted with probability min(1, p(x) / q(x)).",
             "p and q are the rows that follow the parent: [0] at the root. Accept if rng.random() < p[x] / q[x].",
             LawCase(SINGLE, {(0,): 1 / 2, (): 1 / 2}),
-            outcome_of=path_of,
-            samples=200,
         ),
-        law(
-            "residual_after_rejection",
-            2,
+        law("residual_after_rejection", 2, outcome_of=path_and_tokens, samples=200)(
             "After a rejection the token comes from norm(max(p − q, 0)), and not from p.",
             "Rejections take away what q proposes too often; only what it proposes too seldom is still missing.",
             LawCase(SINGLE, {((0,), (2, 0)): 1 / 2, ((), (0,)): 1 / 3, ((), (1,)): 1 / 6}),
-            outcome_of=path_and_tokens,
-            samples=200,
         ),
-        law(
-            "siblings_in_turn",
-            3,
+        law("siblings_in_turn", 3, outcome_of=path_and_tokens, samples=200)(
             "The next child is tried with the residual as p, and with q renormalised without the token tried.",
             "Both rows change after a rejection: first p becomes the residual, then q loses x and is normalised.",
             LawCase(PAIR, {((0,), (0, 2)): 1 / 6, ((1,), (1, 2)): 2 / 9, ((), (2,)): 11 / 18}),
-            outcome_of=path_and_tokens,
-            samples=200,
         ),
-        law(
-            "fresh_rows_after_acceptance",
-            2,
+        law("fresh_rows_after_acceptance", 2, outcome_of=path_and_tokens, samples=200)(
             "An accepted child brings its own rows, [node + 1]; nothing is left of the rows of its parent.",
             "Set p and q anew when you accept, and draw the last token from the p of the node where you stand.",
             LawCase(DOWN, {((0, 1), (0, 1, 0)): 0.4, ((0,), (0, 0)): 0.1, ((), (1,)): 0.5}),
-            outcome_of=path_and_tokens,
-            samples=200,
         ),
-        values(
-            "sure_target_is_followed",
-            2,
+        values("sure_target_is_followed", 2)(
             "Where the target is sure of its tokens, the path is the one that it says.",
             "A child with p(x) = 0 is never accepted, one with p(x) ≥ q(x) always; try children of the node only.",
             example([0, 1], [-1, -1], [HALVES] * 3, [SURE_1, SURE_0, SURE_0], Seed(0), gives=accepted([1], [1, 0])),
@@ -396,9 +341,7 @@ TASK_6_4 = Task(
                 gives=accepted([0, 1], [0, 1, 0]),
             ),
         ),
-        values(
-            "one_token_more",
-            1,
+        values("one_token_more", 1)(
             "Without nodes, at a leaf and after a rejection, one more token is drawn.",
             "tokens has one entry more than path; the last comes from the p of the node where the walk ended.",
             example([0], [-1], [HALVES, HALVES], [SURE_1, SURE_0], Seed(0), gives=accepted([], [1])),

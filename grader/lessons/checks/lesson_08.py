@@ -44,24 +44,18 @@ TASK_8_1 = Task(
     ),
     returns="booleans in an array",
     core=(
-        values(
-            "nothing_at_or_after_anchor",
-            2,
+        values("nothing_at_or_after_anchor", 2)(
             "Where blocks overlap, a block sees no feature at or after its own anchor.",
             "Compare the position where a feature was read with the anchor of the block that looks.",
             example([0, 1], 2, gives=mask("0000", "1000")),
             example([0, 2], 3, gives=mask("000000", "110000")),
         ),
-        values(
-            "blocks_in_any_order",
-            1,
+        values("blocks_in_any_order", 1)(
             "Anchors may come in any order and may repeat; a block given later may bring earlier positions.",
             "The number of a block says nothing about its position.",
             example([3, 0], 2, gives=mask("0011", "0000")),
         ),
-        values(
-            "blocks_apart",
-            1,
+        values("blocks_apart", 1)(
             "Rising blocks that do not overlap see all of the blocks before them, and no other.",
             f"{STILL_WORKS} Compare with <, position by position.",
             example([0, 2], 2, gives=mask("0000", "1100")),
@@ -84,17 +78,13 @@ TASK_8_2 = Task(
     ),
     returns="floats in an array",
     core=(
-        values(
-            "output_of_the_layer",
-            3,
+        values("output_of_the_layer", 3)(
             "Layer i gives what comes out of it: hidden_states[i + 1].",
             "hidden_states[0] is the embedding, so every layer's output stands one place further on.",
             example(STATES, [1], gives=np.array([4.0, 5.0])),
             example(STATES, [0], gives=np.array([2.0, 3.0])),
         ),
-        values(
-            "layers_in_given_order",
-            1,
+        values("layers_in_given_order", 1)(
             "Several layers are concatenated in the order in which they are named, repeats included.",
             "Walk over layer_ids as they are: do not sort them and do not drop any.",
             example(STATES, [1, 0, 1], gives=np.array([4.0, 5.0, 2.0, 3.0, 4.0, 5.0])),
@@ -116,24 +106,18 @@ TASK_8_3 = Task(
     ),
     returns="plain ints in a list",
     core=(
-        values(
-            "after_the_newest_row",
-            2,
+        values("after_the_newest_row", 2)(
             "The anchor stands one position after the newest row of the cache, and the masks follow it.",
             "Two inputs with the same position are a sign: the newest row has its position already.",
             example([0, 1, 2], 3, gives=[3, 4, 5]),
             example([0], 2, gives=[1, 2]),
         ),
-        values(
-            "window_keeps_positions",
-            1,
+        values("window_keeps_positions", 1)(
             "Where a window has dropped the oldest rows, the positions go on as if they were there.",
             "The number of rows is not a position; look at the newest row.",
             example([7, 8, 9], 2, gives=[10, 11]),
         ),
-        values(
-            "empty_cache",
-            1,
+        values("empty_cache", 1)(
             "With an empty cache the anchor is the first token of all and stands at 0.",
             f"There is no newest row to look at. {STILL_WORKS}",
             example([], 3, gives=[0, 1, 2]),
@@ -156,17 +140,13 @@ TASK_8_4 = Task(
     ),
     returns="plain ints in a list",
     core=(
-        values(
-            "every_row_in_dspark",
-            3,
+        values("every_row_in_dspark", 3)(
             "In the layout 'dspark' every row predicts, the anchor's too: γ rows, γ tokens.",
             "Only the layout 'dflash' has a row that predicts nothing.",
             example(OUTPUTS, "dspark", gives=[1, 0, 2]),
             example([[-INF, 0.5]], "dspark", gives=[1]),
         ),
-        values(
-            "masks_only_in_dflash",
-            1,
+        values("masks_only_in_dflash", 1)(
             "In the layout 'dflash' the anchor's row is skipped: γ + 1 rows, γ tokens.",
             STILL_WORKS,
             example(OUTPUTS, "dflash", gives=[0, 2]),
@@ -193,17 +173,13 @@ TASK_8_5 = Task(
     ),
     returns="a plain int and an array in a dict",
     core=(
-        values(
-            "row_in_target_ids",
-            3,
+        values("row_in_target_ids", 3)(
             "row[t] is the probability with which the drafter drafts the target's token t, 0 where it cannot.",
             "The row at the translated token must be draft_probs[token]: that is the q of the acceptance ratio.",
             example(1, [0.75, 0.25], [0, 2], 4, gives=in_target_ids(3, 0.75, 0.0, 0.0, 0.25)),
             example(0, [0.5, 0.5], [1, 1], 3, gives=in_target_ids(1, 0.0, 0.5, 0.5)),
         ),
-        values(
-            "table_without_offsets",
-            1,
+        values("table_without_offsets", 1)(
             "With offsets of 0 the ids are the same, and the row is padded with zeros.",
             "d2t holds offsets, not ids: a 0 means that the id stays.",
             example(1, [0.25, 0.75], [0, 0], 3, gives=in_target_ids(1, 0.25, 0.75, 0.0)),

@@ -32,24 +32,18 @@ TASK_8_6 = Task(
     ),
     returns="plain ints in a list and an array, both in a dict",
     core=(
-        values(
-            "rows_are_certain",
-            2,
+        values("rows_are_certain", 2)(
             "A greedy draft has q = 1 at its token and 0 everywhere else.",
             "np.eye(V)[tokens] is one such row for each token.",
             example([[0.75, 0.25]], gives=proposed([0], [1.0, 0.0])),
             example([[0.25, 0.25, 0.5], [0.5, 0.25, 0.25]], gives=proposed([2, 0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])),
         ),
-        values(
-            "ties_go_to_lowest_id",
-            1,
+        values("ties_go_to_lowest_id", 1)(
             "Of equal probabilities the lowest id is drafted, and it alone has q = 1.",
             "Make the row from the token, not from a comparison with the maximum.",
             example([[0.25, 0.375, 0.375]], gives=proposed([1], [0.0, 1.0, 0.0])),
         ),
-        values(
-            "certain_rows_stay",
-            1,
+        values("certain_rows_stay", 1)(
             "A drafter that was certain before hands over the same rows as before.",
             STILL_WORKS,
             example([[0.0, 1.0]], gives=proposed([1], [0.0, 1.0])),
@@ -85,26 +79,18 @@ TASK_8_7 = Task(
         example([0.375, 0.25, 0.375], 1, Seed(0), gives={"token": 0, "row": np.array([1.0, 0.0, 0.0])}),
     ),
     core=(
-        law(
-            "row_is_what_was_drawn_from",
-            3,
+        law("row_is_what_was_drawn_from", 3, outcome_of=with_row, samples=DRAWS)(
             "The token is drawn from the top_k tokens, and row holds the very probabilities it was drawn with.",
             "Divide the kept probabilities by their sum, set all others to 0, and draw from that very row.",
             LawCase(call([0.5, 0.3, 0.2], 2, Seed(0)), {(0, TOP_ROW): 0.625, (1, TOP_ROW): 0.375}),
-            outcome_of=with_row,
-            samples=DRAWS,
         ),
-        law(
-            "all_tokens_kept",
-            1,
+        law("all_tokens_kept", 1, outcome_of=with_row, samples=DRAWS // 2)(
             "A top_k of V or more keeps the row as it is.",
             STILL_WORKS,
             *(
                 LawCase(call(list(WHOLE_ROW), top_k, Seed(0)), {(x, WHOLE_ROW): p for x, p in enumerate(WHOLE_ROW)})
                 for top_k in (3, 7)
             ),
-            outcome_of=with_row,
-            samples=DRAWS // 2,
         ),
         same_seed(1, call([0.125] * 8, 8, Seed(0))),
     ),
@@ -126,17 +112,13 @@ TASK_8_8 = Task(
     ),
     returns="one plain int",
     core=(
-        values(
-            "ratio_of_target_to_draft",
-            2,
+        values("ratio_of_target_to_draft", 2)(
             "Draft k passes if uniforms[k] is below p_k(x_k) / q_k(x_k).",
             "A token that the target likes better than the drafter does always passes, be it the target's best or not.",
             example([0], [[0.25, 0.5, 0.25]], [[0.25, 0.25, 0.5]], [0.75], gives=1),
             example([1, 0], [[0.125, 0.125, 0.75]] * 2, [[0.125, 0.25, 0.625]] * 2, [0.9, 0.9], gives=2),
         ),
-        values(
-            "sure_drafter_pays",
-            1,
+        values("sure_drafter_pays", 1)(
             "A drafter that is surer of its token than the target is rejected in proportion.",
             "Here q(x) is above every p, so the divisor is larger than the target's maximum. No uniform is below "
             "a ratio of 0: compare with <.",
@@ -144,9 +126,7 @@ TASK_8_8 = Task(
             example([0], [EVEN], [[0.0, 0.5, 0.5]], [0.0], gives=0),
             example([0], [EVEN], [[0.25, 0.5, 0.25]], [0.5], gives=0),
         ),
-        values(
-            "first_failure_ends",
-            1,
+        values("first_failure_ends", 1)(
             "The first draft that fails ends the count; later ones are not looked at.",
             STILL_WORKS,
             example([0, 1, 0], [EVEN, [0.25, 0.5, 0.25], EVEN], [EVEN, EVEN, EVEN], [0.9, 0.75, 0.25], gives=1),
@@ -170,18 +150,12 @@ TASK_8_9 = Task(
     ),
     returns="one plain int",
     core=(
-        law(
-            "two_independent_decisions",
-            4,
+        law("two_independent_decisions", 4, outcome_of=int, samples=DRAWS)(
             "The draft is kept with probability min(1, p/q); else a token of the residual is drawn, independently.",
             "Ask rng twice: once to accept, and once more for the token of the residual.",
             LawCase(call(0, [0.25, 0.375, 0.375], [0.5, 0.25, 0.25], Seed(0)), {0: 0.5, 1: 0.25, 2: 0.25}),
-            outcome_of=int,
-            samples=DRAWS,
         ),
-        values(
-            "nothing_left_to_chance",
-            1,
+        values("nothing_left_to_chance", 1)(
             "A draft with p ≥ q always passes; one with p = 0 never does, even if rng.random() returns 0.0.",
             "Compare with <, not with <=: no uniform is below a ratio of 0, and every one is below 1.",
             example(1, [0.25, 0.75], [0.5, 0.5], Seed(0), gives=1),

@@ -28,17 +28,13 @@ TASK_8_10 = Task(
     ),
     returns="plain ints in a list, and a bool",
     core=(
-        values(
-            "first_stop_ends",
-            3,
+        values("first_stop_ends", 3)(
             "The first stop token of the round is the last token of the output, wherever in the round it stands.",
             "An accepted draft can be a stop token too, not only the target's own token at the end.",
             example([7], [5, 2, 8], [2], gives={"output": [7, 5, 2], "finished": True}),
             example([], [2, 2, 4], [3, 2], gives={"output": [2], "finished": True}),
         ),
-        values(
-            "rounds_without_early_stop",
-            1,
+        values("rounds_without_early_stop", 1)(
             "Without a stop token all of the round is kept; one at the end finishes as well.",
             STILL_WORKS,
             example([7], [5, 8], [2], gives={"output": [7, 5, 8], "finished": False}),
@@ -63,24 +59,18 @@ TASK_8_11 = Task(
     ),
     returns="plain ints in a list, and a string",
     core=(
-        values(
-            "stop_before_cap",
-            2,
+        values("stop_before_cap", 2)(
             "A stop token before the cap ends the request, even if the same round crosses the cap.",
             "Look for the stop token first, among the tokens that the cap allows.",
             example([10, 11, 2, 20, 21, 22], [2], 5, gives={"tokens": [10, 11, 2], "reason": "stop"}),
             example([2, 9, 9], [9], 2, gives={"tokens": [2, 9], "reason": "stop"}),
         ),
-        values(
-            "stop_as_last_allowed",
-            1,
+        values("stop_as_last_allowed", 1)(
             "A stop token that is the last one allowed counts as a stop, not as a cut.",
             "The tokens are the same either way; the reason is not.",
             example([10, 11, 2, 20], [2], 3, gives={"tokens": [10, 11, 2], "reason": "stop"}),
         ),
-        values(
-            "cap_before_stop",
-            1,
+        values("cap_before_stop", 1)(
             "A stop token after the cap is never reached; at the cap the request ends, below it runs on.",
             f"{STILL_WORKS} There are never more than max_new_tokens tokens.",
             example([10, 11, 12, 2], [2], 3, gives={"tokens": [10, 11, 12], "reason": "length"}),
@@ -105,18 +95,14 @@ TASK_8_12 = Task(
     ),
     returns="one plain float",
     core=(
-        values(
-            "only_emitted_tokens",
-            3,
+        values("only_emitted_tokens", 3)(
             "A round counts up to and including its first stop token.",
             "The stop token itself is emitted; what follows it is not.",
             example([[4, 5, 6], [7, 2, 8, 9]], [2], gives=2.5),
             example([[7, 2, 4, 4]], [2, 7], gives=1.0),
             example([[7, 2, 8, 9], [4, 5, 6, 7]], [2], gives=3.0),
         ),
-        values(
-            "rounds_without_stop",
-            1,
+        values("rounds_without_stop", 1)(
             "A round without a stop token, or with one at its end, counts in full.",
             STILL_WORKS,
             example([[4, 5, 6], [7]], [2], gives=2.0),
@@ -140,25 +126,19 @@ TASK_8_13 = Task(
     ),
     returns="plain ints in a dict",
     core=(
-        values(
-            "rejecting_rounds",
-            2,
+        values("rejecting_rounds", 2)(
             "After a rejection the anchor and the accepted drafts stay, and nothing else of this round.",
             "The last draft was never fed, so it has no row that could be dropped.",
             example(4, 1, gives={"drop": 2, "missing": 0}),
             example(4, 0, gives={"drop": 3, "missing": 0}),
             example(4, 3, gives={"drop": 0, "missing": 0}),
         ),
-        values(
-            "all_accepted",
-            1,
+        values("all_accepted", 1)(
             "If every draft was accepted, the last one still has to be fed: one row is missing.",
             "No trim can reach this case: the cache lacks a row.",
             example(4, 4, gives={"drop": 0, "missing": 1}),
         ),
-        values(
-            "single_draft",
-            1,
+        values("single_draft", 1)(
             "A single draft was never fed: if it is rejected, there is nothing to drop.",
             "The one row of the round is the anchor's, and the anchor is committed.",
             example(1, 0, gives={"drop": 0, "missing": 0}),
@@ -186,18 +166,14 @@ TASK_8_14 = Task(
     ),
     returns="plain ints in lists",
     core=(
-        values(
-            "target_gets_the_prefix",
-            3,
+        values("target_gets_the_prefix", 3)(
             "The target's forward is given the anchor and the confident prefix, and not a row more.",
             "Count the rows of target_input: 1 + the length of the prefix.",
             example(1, [4, 5, 6], [0.9, 0.8, 0.3], 0.5, [4, 5, 6, 7], gives=verified([1, 4, 5], [4, 5, 6])),
             example(1, [4, 5], [0.25, 0.9], 0.5, [4, 5, 6], gives=verified([1], [4])),
             example(3, [4, 9, 6], [0.75, 0.25, 0.5], 0.25, [4, 9, 5, 7], gives=verified([3, 4, 9, 6], [4, 9, 5])),
         ),
-        values(
-            "open_gate",
-            1,
+        values("open_gate", 1)(
             "Where every confidence passes (an equal one does), the whole block is verified as before.",
             STILL_WORKS,
             example(1, [4, 5], [0.5, 0.75], 0.5, [4, 9, 8], gives=verified([1, 4, 5], [4, 9])),
@@ -222,18 +198,14 @@ TASK_8_15 = Task(
     ),
     returns="one plain int",
     core=(
-        values(
-            "only_profiled_lengths",
-            3,
+        values("only_profiled_lengths", 3)(
             "A short profile still decides; lengths without an entry are never chosen.",
             "Compare the lengths that have an entry, and no others.",
             example([0.5, 0.5], [8.0, 6.0], gives=1),
             example([0.5, 0.5, 0.5], [8.0, 4.0], gives=0),
             example([0.75, 0.75], [8.0], gives=0),
         ),
-        values(
-            "whole_profile",
-            1,
+        values("whole_profile", 1)(
             "With an entry for every length the best of all is chosen; entries beyond γ do not matter.",
             f"{STILL_WORKS} Of equal lengths the smallest wins.",
             example([0.5, 0.5], [8.0, 4.0, 2.0], gives=0),
@@ -260,18 +232,14 @@ TASK_8_16 = Task(
     ),
     returns="a float and a bool in a dict",
     core=(
-        values(
-            "replay_is_a_cost",
-            3,
+        values("replay_is_a_cost", 3)(
             "Every accepted draft costs replay_time; what saves nothing in the end does not pay.",
             "Subtract replay_time once for each accepted draft, not once per round.",
             example([3, 1], 10.0, 2.0, 12.0, 4.0, gives={"saved": 16.0, "pays": True}),
             example([2, 0], 8.0, 4.0, 12.0, 8.0, gives={"saved": -16.0, "pays": False}),
             example([1], 10.0, 2.0, 10.0, 8.0, gives={"saved": 0.0, "pays": False}),
         ),
-        values(
-            "without_replay",
-            1,
+        values("without_replay", 1)(
             "Where nothing is replayed, the rest of the sum is as it was.",
             STILL_WORKS,
             example([3, 1], 10.0, 2.0, 12.0, 0.0, gives={"saved": 32.0, "pays": True}),

@@ -30,31 +30,23 @@ TASK_9_1 = Task(
     ),
     returns="booleans in a NumPy array",
     core=(
-        values(
-            "earlier_ones_and_itself",
-            3,
+        values("earlier_ones_and_itself", 3)(
             "A new token sees all earlier tokens, the new ones before it and itself, and none after it.",
             "Row i is True in the slots 0 to rows + i, the last one included.",
             example(2, 2, 4, gives=seen(3, 4, slots=4)),
             example(1, 2, 4, gives=seen(2, 3, slots=4)),
         ),
-        values(
-            "slots_behind_are_unseen",
-            2,
+        values("slots_behind_are_unseen", 2)(
             "The mask covers all slots, and no token sees those after the new tokens.",
             "The shape is (count, slots), however full the cache is. From slot rows + count on, all is old or empty.",
             example(2, 2, 6, gives=seen(3, 4, slots=6)),
         ),
-        values(
-            "empty_cache",
-            1,
+        values("empty_cache", 1)(
             "Without earlier tokens the first new one sees only itself.",
             "With rows = 0 the first row has one True, in slot 0.",
             example(0, 3, 5, gives=seen(1, 2, 3, slots=5)),
         ),
-        values(
-            "single_token",
-            1,
+        values("single_token", 1)(
             "One new token, as in plain decoding, has a mask of one row.",
             "The result keeps two axes: (1, slots).",
             example(3, 1, 6, gives=seen(4, slots=6)),
@@ -84,30 +76,22 @@ TASK_9_2 = Task(
     ),
     returns="plain ints in the three lists of a dict",
     core=(
-        values(
-            "anchor_and_drafts",
-            3,
+        values("anchor_and_drafts", 3)(
             "A request has one row for its anchor and one for each draft, at the positions that follow its cache.",
             "1 + ℓ rows; the anchor's position is cache_rows[r]. starts is [0, 1 + ℓ] for one request.",
             example([2], [5], gives=flat([0, 0, 0], [5, 6, 7], [0, 3])),
         ),
-        values(
-            "requests_end_to_end",
-            3,
+        values("requests_end_to_end", 3)(
             "Requests of different lengths follow each other without a gap, each with positions of its own.",
             "Nothing is padded to the longest. Positions begin anew with each request; starts goes on counting.",
             example([1, 2], [7, 3], gives=flat([0, 0, 1, 1, 1], [7, 8, 3, 4, 5], [0, 2, 5])),
         ),
-        values(
-            "plain_requests_have_one_row",
-            1,
+        values("plain_requests_have_one_row", 1)(
             "A request without drafts still brings its anchor.",
             "With ℓ = 0 a request has one row, like a step of plain decoding.",
             example([2, 0], [5, 3], gives=flat([0, 0, 0, 1], [5, 6, 7, 3], [0, 3, 4])),
         ),
-        values(
-            "no_requests_no_rows",
-            1,
+        values("no_requests_no_rows", 1)(
             "Without requests there are no rows, and starts is [0].",
             "starts has R + 1 entries, also where R is 0.",
             example([], [], gives=flat([], [], [0])),
@@ -130,31 +114,23 @@ TASK_9_3 = Task(
     ),
     returns="plain floats in a list",
     core=(
-        values(
-            "straight_lines_in_time",
-            3,
+        values("straight_lines_in_time", 3)(
             "Between two measured sizes the time lies on a straight line, and the entry is 1 over it.",
             "Interpolate the times and divide afterwards: the mean of two speeds is not the speed at the mean time.",
             example([1, 3], [0.25, 0.75], 3, gives=[0.0, 4.0, 2.0, 4 / 3]),
         ),
-        values(
-            "table_ends_at_largest",
-            2,
+        values("table_ends_at_largest", 2)(
             "The table has an entry for 0, which is 0, and one for each size up to largest, no more.",
             "largest + 1 entries; a measurement after largest still bounds the line that leads to it.",
             example([1, 4], [0.25, 1.0], 2, gives=[0.0, 4.0, 2.0]),
         ),
-        values(
-            "time_never_falls",
-            3,
+        values("time_never_falls", 3)(
             "A measured time below that of a smaller batch is raised to it before the lines are drawn.",
             "First take the running maximum of the measured times, over all smaller sizes; then interpolate.",
             example([1, 2, 4], [0.25, 0.125, 0.75], 4, gives=[0.0, 4.0, 4.0, 2.0, 4 / 3]),
             example([1, 2, 3, 5], [0.25, 0.5, 0.125, 0.25], 5, gives=[0.0, 4.0, 2.0, 2.0, 2.0, 2.0]),
         ),
-        values(
-            "one_size_is_enough",
-            1,
+        values("one_size_is_enough", 1)(
             "One measurement, at 1, makes a table for one size.",
             "There is no line to draw, and no difference of sizes to divide by.",
             example([1], [0.5], 1, gives=[0.0, 2.0]),
@@ -183,16 +159,12 @@ TASK_9_4 = Task(
     ),
     returns="plain floats in a dict",
     core=(
-        values(
-            "ratio_of_sums",
-            3,
+        values("ratio_of_sums", 3)(
             "A speed is the sum of the tokens over the sum of the seconds; the speed-up is the ratio of two speeds.",
             "Add first, divide then. A mean of ratios lets a short prompt count as much as a long one.",
             example([10, 10], [1.0, 4.0], [10, 30], [0.25, 3.0], gives=around(40 / 13, 0.0)),
         ),
-        values(
-            "one_left_out",
-            3,
+        values("one_left_out", 3)(
             "The interval comes from the speed-ups without one prompt each, and lies around that of all prompts.",
             "The variance is (n − 1) / n times the sum of (s − mean)² over the n speed-ups s. The factor makes up for "
             "how alike they are.",
@@ -201,9 +173,7 @@ TASK_9_4 = Task(
                 gives=around(24 / 7, math.sqrt(2 / 3 * sum((s - 56 / 15) ** 2 for s in (16 / 3, 16 / 5, 8 / 3)))),
             ),
         ),
-        values(
-            "two_prompts_are_enough",
-            1,
+        values("two_prompts_are_enough", 1)(
             "Two prompts already have an interval, a wide one, which may reach below 0.",
             "With n = 2 each of the two speed-ups is that of the other prompt; the formula is the same.",
             example([10, 10], [1.0, 1.0], [10, 10], [0.5, 0.25], gives=around(8 / 3, 1.0)),

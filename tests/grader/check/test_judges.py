@@ -52,8 +52,8 @@ TASK = Task(
     hints=("a", "b", "c"),
     returns="plain ints in a list",
     core=(
-        values("values", 3, "About values.", "Mind values.", example([1, 2], gives=[2, 4]), example([5], gives=[10])),
-        values("more_values", 2, "About more.", "Mind more."),
+        values("values", 3)("About values.", "Mind values.", example([1, 2], gives=[2, 4]), example([5], gives=[10])),
+        values("more_values", 2)("About more.", "Mind more."),
     ),
 ).with_hidden(Hidden(lambda amounts: [n + n for n in amounts], {"values": hidden_calls, "more_values": hidden_calls}))
 MANNERS = {"plain_types", "no_memory", "input_unchanged"}
@@ -168,7 +168,7 @@ def test_a_part_of_the_result_is_compared_alone() -> None:
 def test_hidden_cases_for_an_unknown_property_are_refused_and_a_property_without_cases_is_left_out() -> None:
     with pytest.raises(ValueError, match=r"hidden cases for \['nothing'\]"):
         TASK.with_hidden(Hidden(doubled, {"nothing": hidden_calls}))
-    bundled = Task("9.9", "99_tests", doubled, "", ("", "", ""), "", (TASK.core[0], values("more", 2, "", "")))
+    bundled = Task("9.9", "99_tests", doubled, "", ("", "", ""), "", (TASK.core[0], values("more", 2)("", "")))
     assert [p.name for p in bundled.properties][:1] == ["values"] and len(bundled.properties) == 4
 
 

@@ -268,9 +268,9 @@ def test_nothing_of_a_hidden_case_is_in_any_page_or_export(
             raise KeyError(f"{numbers}")
         return [2 * n for n in numbers]
 
-    shown = values("x", 1, "X.", "X.", example([1], gives=[2]))
+    shown = values("x", 1)("X.", "X.", example([1], gives=[2]))
     hidden = Hidden(doubled, {"values": hidden_calls})
-    core = (values("values", 3, "Doubled.", "Twice."), shown)
+    core = (values("values", 3)("Doubled.", "Twice."), shown)
     built = Task("2.1", LESSON, doubled, "double", ("a", "b", "c"), "ints", core).with_hidden(hidden)
     checked = built.check(wrong_where_hidden, seed=1)
     assert 0 < checked.points < checked.max_points
