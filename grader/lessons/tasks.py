@@ -247,6 +247,11 @@ def same_seed(weight: int, *calls: Call) -> Property:
     return Property("same_seed_same_result", weight, says, hint, SameSeed(calls))
 
 
+def hidden(oracle: Callable[..., Any], **cases: Callable[[np.random.Generator], Any]) -> Hidden:
+    """Write the hidden half of a task: its oracle, and a generator of cases for some properties by name."""
+    return Hidden(oracle, cases)
+
+
 def manners(returns: str, examples: tuple[Example, ...]) -> tuple[Property, ...]:
     """The properties that every graded function shares; they count where its values are right.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.lessons.tasks import Hidden
+from grader.lessons.tasks import hidden
 from grader.run.child.calling import Call, call
 
 Rng = np.random.Generator
@@ -16,8 +16,6 @@ Array = np.ndarray[Any, Any]
 
 
 # --- 0.1 expected_accepted_length -------------------------------------------------------------------------------------
-
-
 def tau(confidences: Array, verify_length: int | None = None) -> float:
     """Work from the last token to the first: 1 + c_1 (1 + c_2 (1 + …))."""
     length = 1.0
@@ -59,8 +57,6 @@ def nothing_to_verify(rng: Rng) -> Iterator[Call]:
 
 
 # --- 0.2 speedup ------------------------------------------------------------------------------------------------------
-
-
 def ratio(length: float, draft: float, verify: float, target: float, correction_time: float = 0.0) -> float:
     seconds_per_token = math.fsum([draft, verify, correction_time]) / length
     return target / seconds_per_token
@@ -98,8 +94,6 @@ def free_parts(rng: Rng) -> Iterator[Call]:
 
 
 # --- 0.3 net_benefit --------------------------------------------------------------------------------------------------
-
-
 def benefit(
     confidences: Array,
     verify_length: int,
@@ -192,33 +186,27 @@ def idle_rounds(rng: Rng) -> Iterator[Call]:
 
 
 HIDDEN = {
-    "0.1": Hidden(
+    "0.1": hidden(
         tau,
-        {
-            "one_plus_the_survivals": whole_blocks,
-            "verify_length_cuts": cut_blocks,
-            "certain_and_hopeless_tokens": certain_blocks,
-            "nothing_verified_is_one": nothing_to_verify,
-        },
+        one_plus_the_survivals=whole_blocks,
+        verify_length_cuts=cut_blocks,
+        certain_and_hopeless_tokens=certain_blocks,
+        nothing_verified_is_one=nothing_to_verify,
     ),
-    "0.2": Hidden(
+    "0.2": hidden(
         ratio,
-        {
-            "tokens_of_a_round_over_its_time": plain_rounds,
-            "correction_counts": corrected_rounds,
-            "losses_are_told": slow_rounds,
-            "free_parts": free_parts,
-        },
+        tokens_of_a_round_over_its_time=plain_rounds,
+        correction_counts=corrected_rounds,
+        losses_are_told=slow_rounds,
+        free_parts=free_parts,
     ),
-    "0.3": Hidden(
+    "0.3": hidden(
         benefit,
-        {
-            "keeps_what_pays": accepts,
-            "tunes_to_the_best_length": tunes,
-            "rejects_what_never_pays": rejects,
-            "draft_and_correction_are_paid": corrections,
-            "nothing_verified_is_never_accepted": idle_rounds,
-            "equal_is_enough_and_ties_are_small": equal_gains,
-        },
+        keeps_what_pays=accepts,
+        tunes_to_the_best_length=tunes,
+        rejects_what_never_pays=rejects,
+        draft_and_correction_are_paid=corrections,
+        nothing_verified_is_never_accepted=idle_rounds,
+        equal_is_enough_and_ties_are_small=equal_gains,
     ),
 }

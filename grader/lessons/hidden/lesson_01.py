@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from grader.check.judges import LawCase
-from grader.lessons.tasks import Hidden
+from grader.lessons.tasks import hidden
 from grader.run.child.calling import Call, Seed, call
 
 Rng = np.random.Generator
@@ -19,8 +19,6 @@ SEED = Seed(0)
 
 
 # --- 1.1 verify_greedy ------------------------------------------------------------------------------------------------
-
-
 def greedy(draft_tokens: list[int], target_logits: Array) -> dict[str, Any]:
     """Decode token by token, as long as the drafts turn out to be what decoding would have said."""
     tokens: list[int] = []
@@ -83,8 +81,6 @@ def masked_rounds(rng: Rng) -> Iterator[Call]:
 
 
 # --- 1.2 acceptance_probability ---------------------------------------------------------------------------------------
-
-
 def acceptance(p: Array, q: Array, token: int) -> float:
     """Of the mass that the draft gives the token, the share that the target has as well; in exact fractions."""
     drafted, wanted = Fraction(float(q[token])), Fraction(float(p[token]))
@@ -132,8 +128,6 @@ def tiny_tokens(rng: Rng) -> Iterator[Call]:
 
 
 # --- 1.3 residual_distribution ----------------------------------------------------------------------------------------
-
-
 def residual(p: Array, q: Array) -> Array:
     """Take off each token what has come through already."""
     missing = [wanted - min(wanted, drafted) for wanted, drafted in zip(p.tolist(), q.tolist())]
@@ -177,8 +171,6 @@ def nearly_equal_rows(rng: Rng) -> Iterator[Call]:
 
 
 # --- 1.4 verify_sampling ----------------------------------------------------------------------------------------------
-
-
 def sampled_if_certain(draft_tokens: list[int], draft_probs: Array, target_probs: Array, rng: Rng) -> dict[str, Any]:
     """Follow a round in which every decision has probability 0 or 1; what is drawn makes no difference."""
     tokens: list[int] = []
@@ -257,8 +249,6 @@ def rejected_drafts(rng: Rng) -> Iterator[LawCase]:
 
 
 # --- 1.5 verification_mask --------------------------------------------------------------------------------------------
-
-
 def mask(context_length: int, draft_length: int) -> Array:
     """Say for every cell, by the sentences of the task, who sees whom."""
     n = context_length + draft_length
@@ -294,8 +284,6 @@ def no_context(rng: Rng) -> Iterator[Call]:
 
 
 # --- 1.6 cut_output ---------------------------------------------------------------------------------------------------
-
-
 def cut(tokens: list[int], stop_tokens: list[int], max_new_tokens: int) -> list[int]:
     """The smallest of several ends: of the list, of the cap, and after the first occurrence of each stop token."""
     ends = [tokens.index(stop) + 1 for stop in stop_tokens if stop in tokens]
@@ -354,63 +342,51 @@ def edges_of_output(rng: Rng) -> Iterator[Call]:
 
 
 HIDDEN = {
-    "1.1": Hidden(
+    "1.1": hidden(
         greedy,
-        {
-            "accepts_matching_prefix": mixed_rounds,
-            "first_mismatch_ends_it": one_mismatch,
-            "bonus_if_all_accepted": full_rounds,
-            "no_drafts": empty_rounds,
-            "ties_go_to_lowest_id": tied_rounds,
-            "masked_and_negative_logits": masked_rounds,
-        },
+        accepts_matching_prefix=mixed_rounds,
+        first_mismatch_ends_it=one_mismatch,
+        bonus_if_all_accepted=full_rounds,
+        no_drafts=empty_rounds,
+        ties_go_to_lowest_id=tied_rounds,
+        masked_and_negative_logits=masked_rounds,
     ),
-    "1.2": Hidden(
+    "1.2": hidden(
         acceptance,
-        {
-            "ratio_of_target_to_draft": overrated,
-            "never_above_one": underrated,
-            "edges": acceptance_edges,
-            "small_probabilities_count": tiny_tokens,
-        },
+        ratio_of_target_to_draft=overrated,
+        never_above_one=underrated,
+        edges=acceptance_edges,
+        small_probabilities_count=tiny_tokens,
     ),
-    "1.3": Hidden(
+    "1.3": hidden(
         residual,
-        {
-            "surplus_normalised": random_pairs,
-            "every_surplus_counts": many_surpluses,
-            "equal_rows_return_target": equal_rows,
-            "disjoint_rows": disjoint_rows,
-            "tiny_surplus_normalised": nearly_equal_rows,
-        },
+        surplus_normalised=random_pairs,
+        every_surplus_counts=many_surpluses,
+        equal_rows_return_target=equal_rows,
+        disjoint_rows=disjoint_rows,
+        tiny_surplus_normalised=nearly_equal_rows,
     ),
-    "1.4": Hidden(
+    "1.4": hidden(
         sampled_if_certain,
-        {
-            "sure_rows_decide": sure_rounds,
-            "nothing_behind_rejection": sure_rounds_with_tail,
-            "certain_whatever_is_drawn": certain_rounds,
-            "accepts_with_p_over_q": overrated_drafts,
-            "residual_after_rejection": rejected_drafts,
-        },
+        sure_rows_decide=sure_rounds,
+        nothing_behind_rejection=sure_rounds_with_tail,
+        certain_whatever_is_drawn=certain_rounds,
+        accepts_with_p_over_q=overrated_drafts,
+        residual_after_rejection=rejected_drafts,
     ),
-    "1.5": Hidden(
+    "1.5": hidden(
         mask,
-        {
-            "draft_sees_earlier_and_itself": long_drafts,
-            "context_is_causal": long_contexts,
-            "draft_sees_whole_context": any_lengths,
-            "no_context": no_context,
-        },
+        draft_sees_earlier_and_itself=long_drafts,
+        context_is_causal=long_contexts,
+        draft_sees_whole_context=any_lengths,
+        no_context=no_context,
     ),
-    "1.6": Hidden(
+    "1.6": hidden(
         cut,
-        {
-            "ends_with_first_stop": first_stops,
-            "any_stop_token_ends": several_stops,
-            "capped": caps,
-            "cap_and_stop_together": caps_and_stops,
-            "nothing_to_cut": edges_of_output,
-        },
+        ends_with_first_stop=first_stops,
+        any_stop_token_ends=several_stops,
+        capped=caps,
+        cap_and_stop_together=caps_and_stops,
+        nothing_to_cut=edges_of_output,
     ),
 }

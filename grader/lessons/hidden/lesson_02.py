@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.lessons.tasks import Hidden
+from grader.lessons.tasks import hidden
 from grader.run.child.calling import Call, call
 
 INF = math.inf
@@ -17,8 +17,6 @@ Array = np.ndarray[Any, Any]
 
 
 # --- 2.1 dflash_parallel_candidates -----------------------------------------------------------------------------------
-
-
 def parallel(block_logits: Array) -> list[int]:
     return [max(range(len(row)), key=lambda token: (row[token], -token)) for row in block_logits.tolist()]
 
@@ -63,8 +61,6 @@ def masked_blocks(rng: Rng) -> Iterator[Call]:
 
 
 # --- 2.2 dspark_markov_candidates -------------------------------------------------------------------------------------
-
-
 def markov(block_logits: Array, anchor_token: int, markov_bias: Any) -> list[int]:
     tokens: list[int] = []
     previous = anchor_token
@@ -151,8 +147,6 @@ def tied_or_masked_chains(rng: Rng) -> Iterator[Call]:
 
 
 # --- 2.3 choose_confident_prefix, and the record that calls it -------------------------------------------------------
-
-
 def prefix(confidences: Array, threshold: float, min_tokens: int = 1, max_tokens: int = 8) -> int:
     passing = [n for n in range(len(confidences) + 1) if all(c >= threshold for c in confidences[:n])]
     length = min_tokens if passing[-1] < min_tokens else passing[-1]
@@ -246,8 +240,6 @@ def default_budgets(rng: Rng) -> Iterator[Call]:
 
 
 # --- 2.4 block_mask ---------------------------------------------------------------------------------------------------
-
-
 def packed_mask(context_length: int, anchor_positions: list[int], block_length: int) -> Any:
     rows = len(anchor_positions) * block_length
     cells = np.zeros((rows, context_length + rows), dtype=bool)
@@ -296,8 +288,6 @@ def edge_anchors(rng: Rng) -> Iterator[Call]:
 
 
 # --- 2.5 conditional_acceptance ---------------------------------------------------------------------------------------
-
-
 def acceptance(accepted_counts: list[int], block_size: int) -> list[float]:
     rates, alive = [], list(accepted_counts)
     for k in range(1, block_size + 1):
@@ -332,51 +322,42 @@ def unreached(rng: Rng) -> Iterator[Call]:
 
 
 HIDDEN = {
-    "2.1": Hidden(
+    "2.1": hidden(
         parallel,
-        {
-            "argmax_of_each_row": plain_blocks,
-            "positions_are_independent": repeating_blocks,
-            "ties_go_to_lowest_id": tied_blocks,
-            "masked_and_negative_logits": masked_blocks,
-        },
+        argmax_of_each_row=plain_blocks,
+        positions_are_independent=repeating_blocks,
+        ties_go_to_lowest_id=tied_blocks,
+        masked_and_negative_logits=masked_blocks,
     ),
-    "2.2": Hidden(
+    "2.2": hidden(
         markov,
-        {
-            "correct_then_choose": single_steps,
-            "follows_corrected_choice": biases_that_decide,
-            "base_logits_count": logits_that_decide,
-            "anchor_starts_chain": anchors,
-            "missing_row_adds_nothing": missing_rows,
-            "ties_and_masks": tied_or_masked_chains,
-        },
+        correct_then_choose=single_steps,
+        follows_corrected_choice=biases_that_decide,
+        base_logits_count=logits_that_decide,
+        anchor_starts_chain=anchors,
+        missing_row_adds_nothing=missing_rows,
+        ties_and_masks=tied_or_masked_chains,
     ),
-    "2.3": Hidden(
+    "2.3": hidden(
         prefix,
-        {
-            "first_low_value_stops": stops,
-            "each_value_on_its_own": long_high_runs,
-            "all_high_keeps_all": all_high,
-            "equal_passes": equalities,
-            "threshold_zero_and_one": edges,
-            "clamped_in_order": clamps,
-            "defaults_and_keywords": defaults,
-        },
+        first_low_value_stops=stops,
+        each_value_on_its_own=long_high_runs,
+        all_high_keeps_all=all_high,
+        equal_passes=equalities,
+        threshold_zero_and_one=edges,
+        clamped_in_order=clamps,
+        defaults_and_keywords=defaults,
     ),
-    "record": Hidden(draft_record, {"budget_is_confident_prefix": records, "defaults_and_keywords": default_budgets}),
-    "2.4": Hidden(
+    "record": hidden(draft_record, budget_is_confident_prefix=records, defaults_and_keywords=default_budgets),
+    "2.4": hidden(
         packed_mask,
-        {
-            "context_before_anchor": single_blocks,
-            "both_directions_in_block": long_blocks,
-            "blocks_do_not_mix": packed_blocks,
-            "blocks_in_given_order": any_order,
-            "edges_of_the_context": edge_anchors,
-        },
+        context_before_anchor=single_blocks,
+        both_directions_in_block=long_blocks,
+        blocks_do_not_mix=packed_blocks,
+        blocks_in_given_order=any_order,
+        edges_of_the_context=edge_anchors,
     ),
-    "2.5": Hidden(
-        acceptance,
-        {"passed_among_reached": all_rounds, "condition_on_reaching": decays, "unreached_is_nan": unreached},
+    "2.5": hidden(
+        acceptance, passed_among_reached=all_rounds, condition_on_reaching=decays, unreached_is_nan=unreached
     ),
 }

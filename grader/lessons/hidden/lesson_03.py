@@ -10,7 +10,7 @@ import numpy as np
 
 from grader.check.judges import LawCase
 from grader.lessons.checks.lesson_03 import Chain
-from grader.lessons.tasks import Hidden
+from grader.lessons.tasks import hidden
 from grader.run.child.calling import Call, Seed, call
 
 Rng = np.random.Generator
@@ -18,8 +18,6 @@ Array = np.ndarray[Any, Any]
 
 
 # --- 3.1 low_rank_bias ------------------------------------------------------------------------------------------------
-
-
 def bias(w1: Array, w2: Array, token: int) -> Array:
     row = w1[token].tolist()
     return np.array([sum(a * b for a, b in zip(row, column)) for column in w2.T.tolist()])
@@ -53,8 +51,6 @@ def edge_lookups(rng: Rng) -> Iterator[Call]:
 
 
 # --- 3.2 sample_markov_block ------------------------------------------------------------------------------------------
-
-
 def row_after(previous: int, logits: Array, w1: Array, w2: Array, temperature: float) -> list[float]:
     """Return the row of a position, for one token that may stand before it."""
     sums = [u + b for u, b in zip(logits.tolist(), bias(w1, w2, previous).tolist())]
@@ -136,8 +132,6 @@ def huge_logits(rng: Rng) -> Iterator[Call]:
 
 
 # --- 3.3 rnn_head_step ------------------------------------------------------------------------------------------------
-
-
 def rnn_step(state: Array, prev_embedding: Array, hidden: Array, w_joint: Array, w2: Array) -> tuple[Array, Array]:
     r = len(state)
     z = [*state, *prev_embedding, *hidden]
@@ -180,8 +174,6 @@ def saturated_steps(rng: Rng) -> Iterator[Call]:
 
 
 # --- 3.4 draft_inputs -------------------------------------------------------------------------------------------------
-
-
 def inputs_of_block(anchor_token: int, mask_token: int, block_size: int, layout: str) -> tuple[list[int], list[int]]:
     ids = [anchor_token] + [mask_token] * block_size
     positions = list(range(len(ids)))
@@ -209,44 +201,33 @@ def any_tokens(rng: Rng) -> Iterator[Call]:
 
 
 HIDDEN = {
-    "3.1": Hidden(
-        bias,
-        {
-            "row_of_the_product": random_lookups,
-            "rows_are_the_tokens_before": square_lookups,
-            "every_shape": edge_lookups,
-        },
+    "3.1": hidden(
+        bias, row_of_the_product=random_lookups, rows_are_the_tokens_before=square_lookups, every_shape=edge_lookups
     ),
-    "3.2": Hidden(
+    "3.2": hidden(
         markov_block,
-        {
-            "law_of_the_block": random_laws,
-            "first_row_is_corrected": single_rows,
-            "rows_are_those_drawn_from": random_chains,
-            "rows_have_the_temperature": tempered_chains,
-            "zero_is_argmax": argmax_blocks,
-            "huge_logits_stay_finite": huge_logits,
-        },
+        law_of_the_block=random_laws,
+        first_row_is_corrected=single_rows,
+        rows_are_those_drawn_from=random_chains,
+        rows_have_the_temperature=tempered_chains,
+        zero_is_argmax=argmax_blocks,
+        huge_logits_stay_finite=huge_logits,
     ),
-    "3.3": Hidden(
+    "3.3": hidden(
         rnn_step,
-        {
-            "gate_keeps_the_state": empty_candidates,
-            "candidate_fills_the_rest": random_steps,
-            "output_gives_the_bias": random_steps,
-            "every_size": sizes_of_steps,
-            "saturation_stays_finite": saturated_steps,
-        },
+        gate_keeps_the_state=empty_candidates,
+        candidate_fills_the_rest=random_steps,
+        output_gives_the_bias=random_steps,
+        every_size=sizes_of_steps,
+        saturation_stays_finite=saturated_steps,
     ),
-    "3.4": Hidden(
+    "3.4": hidden(
         inputs_of_block,
-        {
-            "dflash_inputs": layouts("dflash"),
-            "dflash_positions": layouts("dflash"),
-            "dspark_inputs": layouts("dspark"),
-            "dspark_positions": layouts("dspark"),
-            "block_of_one": single_positions,
-            "any_tokens": any_tokens,
-        },
+        dflash_inputs=layouts("dflash"),
+        dflash_positions=layouts("dflash"),
+        dspark_inputs=layouts("dspark"),
+        dspark_positions=layouts("dspark"),
+        block_of_one=single_positions,
+        any_tokens=any_tokens,
     ),
 }

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.lessons.tasks import Hidden
+from grader.lessons.tasks import hidden
 from grader.run.child.calling import Call, call
 
 Rng = np.random.Generator
@@ -17,8 +17,6 @@ Array = np.ndarray[Any, Any]
 
 
 # --- 4.1 acceptance_target --------------------------------------------------------------------------------------------
-
-
 def overlaps(q: Array, p: Array) -> Array:
     return np.array([math.fsum(map(min, draft, target)) for draft, target in zip(q.tolist(), p.tolist())])
 
@@ -63,8 +61,6 @@ def alike_and_apart(rng: Rng) -> Iterator[Call]:
 
 
 # --- 4.2 prefix_survival ----------------------------------------------------------------------------------------------
-
-
 def survival(confidences: Array) -> Array:
     result = np.ones(confidences.shape)
     for index in np.ndindex(confidences.shape):
@@ -100,8 +96,6 @@ def nothing(rng: Rng) -> Iterator[Call]:
 
 
 # --- 4.3 expected_calibration_error -----------------------------------------------------------------------------------
-
-
 def calibration_error(predicted: Array, observed: Array, n_bins: int = 10) -> float:
     samples = defaultdict(list)
     for p, o in zip(predicted.tolist(), observed.tolist()):
@@ -175,8 +169,6 @@ def ten_by_default(rng: Rng) -> Iterator[Call]:
 
 
 # --- 4.4 fit_sequential_temperatures ----------------------------------------------------------------------------------
-
-
 def temperatures(confidence_logits: Array, accepted: Array, grid: Array) -> Array:
     fitted, before = [], [1.0] * len(confidence_logits)
     for column, labels in zip(confidence_logits.T.tolist(), accepted.T):
@@ -246,43 +238,35 @@ def shuffled_grids(rng: Rng) -> Iterator[Call]:
 
 
 HIDDEN = {
-    "4.1": Hidden(
+    "4.1": hidden(
         overlaps,
-        {
-            "overlap_of_q_and_p": one_position,
-            "one_number_per_position": several_positions,
-            "zeros_are_legal": rows_with_zeros,
-            "from_zero_to_one": alike_and_apart,
-        },
+        overlap_of_q_and_p=one_position,
+        one_number_per_position=several_positions,
+        zeros_are_legal=rows_with_zeros,
+        from_zero_to_one=alike_and_apart,
     ),
-    "4.2": Hidden(
+    "4.2": hidden(
         survival,
-        {
-            "running_product": flat_blocks,
-            "along_the_last_axis": many_axes,
-            "zero_ends_it": certain_and_impossible,
-            "empty_is_legal": nothing,
-        },
+        running_product=flat_blocks,
+        along_the_last_axis=many_axes,
+        zero_ends_it=certain_and_impossible,
+        empty_is_legal=nothing,
     ),
-    "4.3": Hidden(
+    "4.3": hidden(
         calibration_error,
-        {
-            "gap_of_a_bin": single_bins,
-            "gaps_do_not_cancel": opposite_gaps,
-            "weighted_by_share": uneven_bins,
-            "edges_belong_to_upper_bin": on_the_edges,
-            "empty_bins_do_not_count": few_samples,
-            "ten_bins_by_default": ten_by_default,
-        },
+        gap_of_a_bin=single_bins,
+        gaps_do_not_cancel=opposite_gaps,
+        weighted_by_share=uneven_bins,
+        edges_belong_to_upper_bin=on_the_edges,
+        empty_bins_do_not_count=few_samples,
+        ten_bins_by_default=ten_by_default,
     ),
-    "4.4": Hidden(
+    "4.4": hidden(
         temperatures,
-        {
-            "least_error_wins": first_positions,
-            "product_of_the_prefix": pairs,
-            "left_to_right": blocks,
-            "ties_closest_to_one": exact_ties,
-            "grid_in_any_order": shuffled_grids,
-        },
+        least_error_wins=first_positions,
+        product_of_the_prefix=pairs,
+        left_to_right=blocks,
+        ties_closest_to_one=exact_ties,
+        grid_in_any_order=shuffled_grids,
     ),
 }

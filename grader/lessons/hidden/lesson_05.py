@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.lessons.tasks import Hidden
+from grader.lessons.tasks import hidden
 from grader.run.child.calling import Call, call
 
 Rng = np.random.Generator
@@ -17,8 +17,6 @@ Array = np.ndarray[Any, Any]
 
 
 # --- Oracles ----------------------------------------------------------------------------------------------------------
-
-
 def admit(confidences: Array, steps_per_second: Array) -> list[int]:
     """Admit token by token, as Algorithm 1 is printed."""
     order = []
@@ -62,8 +60,6 @@ def try_all(old_confidences: Array, steps_per_second: Array) -> int:
 
 
 # --- Batches and tables, shared by the three tasks --------------------------------------------------------------------
-
-
 def batch(rng: Rng, low: int = 1, high: int = 6, gamma: int = 7) -> Rows:
     """Some requests of uneven lengths; no two prefix survivals are near each other."""
     while True:
@@ -192,8 +188,6 @@ def equal_peaks(rng: Rng) -> Iterator[Call]:
 
 
 # --- Budgets, for task 5.2 --------------------------------------------------------------------------------------------
-
-
 def any_budget(rng: Rng) -> Iterator[Call]:
     for _ in range(25):
         rows = batch(rng)
@@ -236,38 +230,32 @@ def leftovers(rng: Rng) -> Iterator[Call]:
 
 
 HIDDEN = {
-    "5.1": Hidden(
+    "5.1": hidden(
         admit,
-        {
-            "admits_while_theta_rises": single_requests,
-            "stops_at_first_without_rise": stairs_and_jags,
-            "highest_survival_first": batches,
-            "every_request_counts_from_the_start": crowds,
-            "decision_follows_the_table": from_flat_to_steep,
-            "ties": tied_batches,
-            "edges": edges,
-        },
+        admits_while_theta_rises=single_requests,
+        stops_at_first_without_rise=stairs_and_jags,
+        highest_survival_first=batches,
+        every_request_counts_from_the_start=crowds,
+        decision_follows_the_table=from_flat_to_steep,
+        ties=tied_batches,
+        edges=edges,
     ),
-    "5.2": Hidden(
+    "5.2": hidden(
         hand_out,
-        {
-            "highest_survivals_get_it": any_budget,
-            "survival_and_not_confidence": low_starts,
-            "budget_of_the_whole_batch": every_budget,
-            "ties": tied_budgets,
-            "leftovers": leftovers,
-        },
+        highest_survivals_get_it=any_budget,
+        survival_and_not_confidence=low_starts,
+        budget_of_the_whole_batch=every_budget,
+        ties=tied_budgets,
+        leftovers=leftovers,
     ),
-    "5.3": Hidden(
+    "5.3": hidden(
         try_all,
-        {
-            "highest_theta": single_requests,
-            "later_peak_wins": stairs_and_jags,
-            "highest_survivals_of_the_batch": batches,
-            "every_request_counts_from_the_start": crowds,
-            "decision_follows_the_table": from_flat_to_steep,
-            "smallest_of_equal_budgets": equal_peaks,
-            "edges": edges,
-        },
+        highest_theta=single_requests,
+        later_peak_wins=stairs_and_jags,
+        highest_survivals_of_the_batch=batches,
+        every_request_counts_from_the_start=crowds,
+        decision_follows_the_table=from_flat_to_steep,
+        smallest_of_equal_budgets=equal_peaks,
+        edges=edges,
     ),
 }

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from grader.check.judges import LawCase
-from grader.lessons.tasks import Hidden
+from grader.lessons.tasks import hidden
 from grader.run.child.calling import Call, Seed, call
 
 INF = math.inf
@@ -18,8 +18,6 @@ Array = np.ndarray[Any, Any]
 
 
 # --- 6.1 build_conditional_tree ---------------------------------------------------------------------------------------
-
-
 def grow(block_logits: Array, anchor_token: int, markov_bias: Any, width: int, max_nodes: int) -> dict[str, Any]:
     """Keep all candidates in a list, and look for the best one each time."""
     nodes: list[tuple[int, int, int, float]] = []
@@ -122,8 +120,6 @@ def sparse_biases(rng: Rng) -> Iterator[Call]:
 
 
 # --- 6.2 tree_mask ----------------------------------------------------------------------------------------------------
-
-
 def climb(parents: list[int], context_length: int) -> Array:
     """Climb from each node to the root, and mark what is passed."""
     mask = np.zeros((len(parents), context_length + len(parents)), dtype=bool)
@@ -165,8 +161,6 @@ def edge_trees(rng: Rng) -> Iterator[Call]:
 
 
 # --- 6.3 verify_tree_greedy -------------------------------------------------------------------------------------------
-
-
 def walk_down(tokens: list[int], parents: list[int], target_tokens: list[int]) -> dict[str, list[int]]:
     """Look the wanted child up, by its parent and its token."""
     child = {(parent, token): node for node, (parent, token) in enumerate(zip(parents, tokens))}
@@ -236,8 +230,6 @@ def without_nodes(rng: Rng) -> Iterator[Call]:
 
 
 # --- 6.4 verify_tree_sampling -----------------------------------------------------------------------------------------
-
-
 def law_of(tokens: list[int], parents: list[int], draft_probs: Any, target_probs: Any) -> dict[Any, float]:
     """Write the joint law of path and tokens down, from the tree and its rows alone."""
     law: dict[Any, float] = {}
@@ -324,45 +316,37 @@ def sure_ends(rng: Rng) -> Iterator[Call]:
 
 
 HIDDEN = {
-    "6.1": Hidden(
+    "6.1": hidden(
         grow,
-        {
-            "best_candidate_enters_next": growing_trees,
-            "children_follow_own_parent": biases_that_decide,
-            "log_probs_of_whole_paths": shifted_rows,
-            "bounds_hold": bounded_trees,
-            "ties_lower_token_then_older": tied_trees,
-            "impossible_children_left_out": masked_trees,
-            "anchor_and_missing_rows": sparse_biases,
-        },
+        best_candidate_enters_next=growing_trees,
+        children_follow_own_parent=biases_that_decide,
+        log_probs_of_whole_paths=shifted_rows,
+        bounds_hold=bounded_trees,
+        ties_lower_token_then_older=tied_trees,
+        impossible_children_left_out=masked_trees,
+        anchor_and_missing_rows=sparse_biases,
     ),
-    "6.2": Hidden(
+    "6.2": hidden(
         climb,
-        {
-            "ancestors_and_itself": deep_trees,
-            "other_branches_hidden": bushy_trees,
-            "whole_context_first": long_contexts,
-            "empty_tree_and_no_context": edge_trees,
-        },
+        ancestors_and_itself=deep_trees,
+        other_branches_hidden=bushy_trees,
+        whole_context_first=long_contexts,
+        empty_tree_and_no_context=edge_trees,
     ),
-    "6.3": Hidden(
+    "6.3": hidden(
         walk_down,
-        {
-            "follows_the_target": walks,
-            "one_token_more": ends_of_walks,
-            "only_own_children_count": cousins,
-            "no_nodes_no_path": without_nodes,
-        },
+        follows_the_target=walks,
+        one_token_more=ends_of_walks,
+        only_own_children_count=cousins,
+        no_nodes_no_path=without_nodes,
     ),
-    "6.4": Hidden(
+    "6.4": hidden(
         certain_walk,
-        {
-            "accepts_with_min_one_p_over_q": one_child,
-            "residual_after_rejection": residuals,
-            "siblings_in_turn": several_children,
-            "fresh_rows_after_acceptance": deeper_trees,
-            "sure_target_is_followed": sure_targets,
-            "one_token_more": sure_ends,
-        },
+        accepts_with_min_one_p_over_q=one_child,
+        residual_after_rejection=residuals,
+        siblings_in_turn=several_children,
+        fresh_rows_after_acceptance=deeper_trees,
+        sure_target_is_followed=sure_targets,
+        one_token_more=sure_ends,
     ),
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.lessons.tasks import Hidden
+from grader.lessons.tasks import hidden
 from grader.run.child.calling import Call, call
 
 Rng = np.random.Generator
@@ -16,8 +16,6 @@ Array = np.ndarray[Any, Any]
 
 
 # --- 7.1 rollback_rows ------------------------------------------------------------------------------------------------
-
-
 def rows_without_token(verified_rows: int, accepted: int) -> int:
     owners = ["anchor"] + ["committed" if draft < accepted else "rejected" for draft in range(verified_rows - 1)]
     return owners.count("rejected")
@@ -35,8 +33,6 @@ def full_blocks(rng: Rng) -> Iterator[Call]:
 
 
 # --- 7.2 decode_round -------------------------------------------------------------------------------------------------
-
-
 def round_by_rows(draft_tokens: list[int], confidences: Array, target_tokens: list[int], threshold: float) -> Any:
     low = [k for k, confidence in enumerate(confidences) if confidence < threshold]
     block = draft_tokens[: low[0]] if low else list(draft_tokens)
@@ -88,8 +84,6 @@ def plain_rounds(rng: Rng) -> Iterator[Call]:
 
 
 # --- 7.3 best_block_size ----------------------------------------------------------------------------------------------
-
-
 def best_by_search(accepted_counts: list[int], verified_counts: list[int], round_times: Array) -> int:
     hits = misses = 0
     for accepted, verified in zip(accepted_counts, verified_counts):
@@ -164,8 +158,6 @@ def no_hope(rng: Rng) -> Iterator[Call]:
 
 
 # --- 7.4 keep_drafting ------------------------------------------------------------------------------------------------
-
-
 def replayed(drafted: list[int], emitted: list[int], break_even: float, patience: int, retry_after: int) -> bool:
     """Walk through the request round by round, with the length and the yields of the present run."""
     plain, run = False, list[int]()
@@ -234,8 +226,6 @@ def second_tries(rng: Rng) -> Iterator[Call]:
 
 
 # --- 7.5 round_totals -------------------------------------------------------------------------------------------------
-
-
 def counted(drafted: list[int], verified: list[int], accepted: list[int], emitted: list[int]) -> dict[str, Any]:
     found = dict.fromkeys(("rounds", "drafted", "trimmed", "rejected", "accepted", "emitted", "cut"), 0)
     for size, seen, kept, count in zip(drafted, verified, accepted, emitted):
@@ -275,41 +265,33 @@ def cut_rounds(rng: Rng) -> Iterator[Call]:
 
 
 HIDDEN = {
-    "7.1": Hidden(rows_without_token, {"refused_rows_go": all_rounds, "full_block_drops_nothing": full_blocks}),
-    "7.2": Hidden(
+    "7.1": hidden(rows_without_token, refused_rows_go=all_rounds, full_block_drops_nothing=full_blocks),
+    "7.2": hidden(
         round_by_rows,
-        {
-            "target_decides": sure_rounds,
-            "trimmed_before_the_forward": trimmed_rounds,
-            "nothing_verified_is_plain": plain_rounds,
-        },
+        target_decides=sure_rounds,
+        trimmed_before_the_forward=trimmed_rounds,
+        nothing_verified_is_plain=plain_rounds,
     ),
-    "7.3": Hidden(
+    "7.3": hidden(
         best_by_search,
-        {
-            "only_tested_drafts_count": rejected_rounds,
-            "full_blocks_reject_nothing": full_rounds,
-            "most_tokens_per_time": mixed_rounds,
-            "equal_speeds_take_the_smaller": exact_ties,
-            "nothing_accepted_nothing_hoped": no_hope,
-        },
+        only_tested_drafts_count=rejected_rounds,
+        full_blocks_reject_nothing=full_rounds,
+        most_tokens_per_time=mixed_rounds,
+        equal_speeds_take_the_smaller=exact_ties,
+        nothing_accepted_nothing_hoped=no_hope,
     ),
-    "7.4": Hidden(
+    "7.4": hidden(
         replayed,
-        {
-            "low_yield_gives_up": drafting,
-            "only_recent_rounds_count": old_rounds,
-            "too_early_to_judge": young_requests,
-            "pause_lasts_and_ends": pauses,
-            "second_try_is_fair": second_tries,
-        },
+        low_yield_gives_up=drafting,
+        only_recent_rounds_count=old_rounds,
+        too_early_to_judge=young_requests,
+        pause_lasts_and_ends=pauses,
+        second_try_is_fair=second_tries,
     ),
-    "7.5": Hidden(
+    "7.5": hidden(
         counted,
-        {
-            "sums_of_whole_rounds": whole_rounds,
-            "trimmed_is_not_rejected": trimmed_blocks,
-            "cut_tokens_are_not_emitted": cut_rounds,
-        },
+        sums_of_whole_rounds=whole_rounds,
+        trimmed_is_not_rejected=trimmed_blocks,
+        cut_tokens_are_not_emitted=cut_rounds,
     ),
 }

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from grader.check.judges import LawCase
-from grader.lessons.tasks import Hidden
+from grader.lessons.tasks import hidden
 from grader.run.child.calling import Call, Seed, call
 
 Rng = np.random.Generator
@@ -22,8 +22,6 @@ def rows(rng: Rng, count: int, vocabulary: int) -> Array:
 
 
 # --- 8.1 to 8.5: features, positions, rows and ids --------------------------------------------------------------------
-
-
 def seen_from(anchor_positions: list[int], block_length: int) -> Array:
     read_at = [anchor + k for anchor in anchor_positions for k in range(block_length)]
     return np.array([[position < anchor for position in read_at] for anchor in anchor_positions])
@@ -96,8 +94,6 @@ def small_vocabularies(rng: Rng) -> Iterator[Call]:
 
 
 # --- 8.6 to 8.9: the rows q, the ratio and the residual ---------------------------------------------------------------
-
-
 def certain_proposal(draft_probs: Array) -> dict[str, Any]:
     tokens = [row.index(max(row)) for row in draft_probs.tolist()]
     return {"tokens": tokens, "rows": np.array([[float(v == x) for v in range(draft_probs.shape[1])] for x in tokens])}
@@ -189,37 +185,26 @@ def unequal_gains(rng: Rng) -> Iterator[LawCase]:
 
 
 HIDDEN = {
-    "8.1": Hidden(
-        seen_from,
-        {"nothing_at_or_after_anchor": overlapping_blocks, "blocks_in_any_order": blocks_in_any_order},
+    "8.1": hidden(seen_from, nothing_at_or_after_anchor=overlapping_blocks, blocks_in_any_order=blocks_in_any_order),
+    "8.2": hidden(
+        layer_outputs, output_of_the_layer=partial(taps, most=1), layers_in_given_order=partial(taps, most=5)
     ),
-    "8.2": Hidden(
-        layer_outputs, {"output_of_the_layer": partial(taps, most=1), "layers_in_given_order": partial(taps, most=5)}
-    ),
-    "8.3": Hidden(
+    "8.3": hidden(
         positions_after,
-        {
-            "after_the_newest_row": partial(windows, latest_start=0),
-            "window_keeps_positions": partial(windows, latest_start=100),
-            "empty_cache": lambda rng: (call([], size) for size in range(1, 9)),
-        },
+        after_the_newest_row=partial(windows, latest_start=0),
+        window_keeps_positions=partial(windows, latest_start=100),
+        empty_cache=lambda rng: (call([], size) for size in range(1, 9)),
     ),
-    "8.4": Hidden(
+    "8.4": hidden(
         predictions,
-        {
-            "every_row_in_dspark": partial(outputs, layout="dspark"),
-            "masks_only_in_dflash": partial(outputs, layout="dflash"),
-        },
+        every_row_in_dspark=partial(outputs, layout="dspark"),
+        masks_only_in_dflash=partial(outputs, layout="dflash"),
     ),
-    "8.5": Hidden(translated, {"row_in_target_ids": small_vocabularies}),
-    "8.6": Hidden(
-        certain_proposal,
-        {"rows_are_certain": soft_rows, "ties_go_to_lowest_id": tied_rows},
+    "8.5": hidden(translated, row_in_target_ids=small_vocabularies),
+    "8.6": hidden(certain_proposal, rows_are_certain=soft_rows, ties_go_to_lowest_id=tied_rows),
+    "8.7": hidden(top_k_draw, row_is_what_was_drawn_from=one_likely_token),
+    "8.8": hidden(
+        leading_passes, ratio_of_target_to_draft=ratios, sure_drafter_pays=sure_drafts, first_failure_ends=equal_rows
     ),
-    "8.7": Hidden(top_k_draw, {"row_is_what_was_drawn_from": one_likely_token}),
-    "8.8": Hidden(
-        leading_passes,
-        {"ratio_of_target_to_draft": ratios, "sure_drafter_pays": sure_drafts, "first_failure_ends": equal_rows},
-    ),
-    "8.9": Hidden(emission, {"two_independent_decisions": unequal_gains}),
+    "8.9": hidden(emission, two_independent_decisions=unequal_gains),
 }

@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from grader.lessons.tasks import Hidden
+from grader.lessons.tasks import hidden
 from grader.run.child.calling import Call, call
 
 Rng = np.random.Generator
 Array = np.ndarray[Any, Any]
 
+
 # --- 8.10 to 8.12: where texts end ------------------------------------------------------------------------------------
-
-
 def until_stop(tokens: list[int], stops: list[int]) -> list[int]:
     """Return the tokens up to and including the first stop token."""
     before = list(takewhile(lambda token: token not in stops, tokens))
@@ -88,8 +87,6 @@ def some_rounds(rng: Rng, stopped: float) -> Iterator[Call]:
 
 
 # --- 8.13 to 8.16: caches, gates and clocks ---------------------------------------------------------------------------
-
-
 def rows_to_drop(drafted: int, accepted: int) -> dict[str, int]:
     fed, wanted = set(range(drafted)), set(range(accepted + 1))  # 0 is the anchor, k is draft k
     return {"drop": len(fed - wanted), "missing": len(wanted - fed)}
@@ -170,32 +167,24 @@ def clocks(rng: Rng, replay: float) -> Iterator[Call]:
 
 
 HIDDEN = {
-    "8.10": Hidden(commit, {"first_stop_ends": stops_within, "rounds_without_early_stop": stops_at_end}),
-    "8.11": Hidden(
+    "8.10": hidden(commit, first_stop_ends=stops_within, rounds_without_early_stop=stops_at_end),
+    "8.11": hidden(
         finish,
-        {
-            "stop_before_cap": partial(stop_and_cap, low=2, high=6),
-            "stop_as_last_allowed": partial(stop_and_cap, low=1, high=1),
-            "cap_before_stop": caps_before_stop,
-        },
+        stop_before_cap=partial(stop_and_cap, low=2, high=6),
+        stop_as_last_allowed=partial(stop_and_cap, low=1, high=1),
+        cap_before_stop=caps_before_stop,
     ),
-    "8.12": Hidden(
+    "8.12": hidden(
         mean_length,
-        {
-            "only_emitted_tokens": partial(some_rounds, stopped=0.6),
-            "rounds_without_stop": partial(some_rounds, stopped=0.0),
-        },
+        only_emitted_tokens=partial(some_rounds, stopped=0.6),
+        rounds_without_stop=partial(some_rounds, stopped=0.0),
     ),
-    "8.13": Hidden(
-        rows_to_drop,
-        {"rejecting_rounds": lambda rng: (call(n, accepted) for n in (2, 3, 7, 64) for accepted in range(n))},
+    "8.13": hidden(
+        rows_to_drop, rejecting_rounds=lambda rng: (call(n, accepted) for n in (2, 3, 7, 64) for accepted in range(n))
     ),
-    "8.14": Hidden(
-        gated,
-        {"target_gets_the_prefix": partial(gated_rounds, lowest=3), "open_gate": partial(gated_rounds, lowest=4)},
+    "8.14": hidden(
+        gated, target_gets_the_prefix=partial(gated_rounds, lowest=3), open_gate=partial(gated_rounds, lowest=4)
     ),
-    "8.15": Hidden(best_length, {"only_profiled_lengths": short_profiles, "whole_profile": whole_profiles}),
-    "8.16": Hidden(
-        clock, {"replay_is_a_cost": partial(clocks, replay=1.0), "without_replay": partial(clocks, replay=0.0)}
-    ),
+    "8.15": hidden(best_length, only_profiled_lengths=short_profiles, whole_profile=whole_profiles),
+    "8.16": hidden(clock, replay_is_a_cost=partial(clocks, replay=1.0), without_replay=partial(clocks, replay=0.0)),
 }

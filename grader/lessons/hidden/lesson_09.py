@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.lessons.tasks import Hidden
+from grader.lessons.tasks import hidden
 from grader.run.child.calling import Call, call
 
 Rng = np.random.Generator
@@ -16,8 +16,6 @@ Array = np.ndarray[Any, Any]
 
 
 # --- 9.1 cache_mask ---------------------------------------------------------------------------------------------------
-
-
 def triangle_after_rows(rows: int, count: int, slots: int) -> Array:
     return np.array([[True] * (rows + i + 1) + [False] * (slots - rows - i - 1) for i in range(count)])
 
@@ -46,8 +44,6 @@ def single_tokens(rng: Rng) -> Iterator[Call]:
 
 
 # --- 9.2 flatten_requests ---------------------------------------------------------------------------------------------
-
-
 def row_by_row(verify_lengths: list[int], cache_rows: list[int]) -> dict[str, list[int]]:
     starts = [sum(verify_lengths[:r]) + r for r in range(len(verify_lengths) + 1)]
     requests = [sum(start <= row for start in starts) - 1 for row in range(starts[-1])]
@@ -83,8 +79,6 @@ def plain_requests(rng: Rng) -> Iterator[Call]:
 
 
 # --- 9.3 speeds_from_times --------------------------------------------------------------------------------------------
-
-
 def walk_along_the_sizes(batch_sizes: list[int], seconds: Array, largest: int) -> list[float]:
     table, i = [0.0], 0
     for size in range(1, largest + 1):
@@ -129,8 +123,6 @@ def single_size(rng: Rng) -> Iterator[Call]:
 
 
 # --- 9.4 speedup_with_interval ----------------------------------------------------------------------------------------
-
-
 def one_prompt_left_out(plain_tokens: list[int], plain_seconds: Array, tokens: list[int], seconds: Array) -> Any:
     def speedup(left_out: int) -> float:
         kept = [i for i in range(len(tokens)) if i != left_out]
@@ -169,38 +161,30 @@ def two_prompts(rng: Rng) -> Iterator[Call]:
 
 
 HIDDEN = {
-    "9.1": Hidden(
+    "9.1": hidden(
         triangle_after_rows,
-        {
-            "earlier_ones_and_itself": full_caches,
-            "slots_behind_are_unseen": half_empty_caches,
-            "empty_cache": empty_caches,
-            "single_token": single_tokens,
-        },
+        earlier_ones_and_itself=full_caches,
+        slots_behind_are_unseen=half_empty_caches,
+        empty_cache=empty_caches,
+        single_token=single_tokens,
     ),
-    "9.2": Hidden(
+    "9.2": hidden(
         row_by_row,
-        {
-            "anchor_and_drafts": one_request,
-            "requests_end_to_end": many_requests,
-            "plain_requests_have_one_row": plain_requests,
-        },
+        anchor_and_drafts=one_request,
+        requests_end_to_end=many_requests,
+        plain_requests_have_one_row=plain_requests,
     ),
-    "9.3": Hidden(
+    "9.3": hidden(
         walk_along_the_sizes,
-        {
-            "straight_lines_in_time": rising_times,
-            "time_never_falls": falling_times,
-            "table_ends_at_largest": short_tables,
-            "one_size_is_enough": single_size,
-        },
+        straight_lines_in_time=rising_times,
+        time_never_falls=falling_times,
+        table_ends_at_largest=short_tables,
+        one_size_is_enough=single_size,
     ),
-    "9.4": Hidden(
+    "9.4": hidden(
         one_prompt_left_out,
-        {
-            "ratio_of_sums": equal_ratios,
-            "one_left_out": several_prompts,
-            "two_prompts_are_enough": two_prompts,
-        },
+        ratio_of_sums=equal_ratios,
+        one_left_out=several_prompts,
+        two_prompts_are_enough=two_prompts,
     ),
 }
