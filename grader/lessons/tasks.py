@@ -30,6 +30,9 @@ from grader.check.manners import PlainTypes, Repeatable, Unchanged
 from grader.check.report import ERROR, FAIL, MISSING, PARTIAL, PASS, TIMEOUT, PropertyResult, Report
 from grader.run.child.calling import Call, Caller, LocalCaller
 
+Rng = np.random.Generator
+Array = np.ndarray[Any, Any]
+
 
 @dataclass(frozen=True)
 class Property:
@@ -53,7 +56,7 @@ class Hidden:
     """What a bundle leaves out of a task: an independent solution, and cases for some properties by name."""
 
     oracle: Callable[..., Any]
-    cases: Mapping[str, Callable[[np.random.Generator], Any]]
+    cases: Mapping[str, Callable[[Rng], Any]]
 
 
 @dataclass(frozen=True)
@@ -247,7 +250,7 @@ def same_seed(weight: int, *calls: Call) -> Property:
     return Property("same_seed_same_result", weight, says, hint, SameSeed(calls))
 
 
-def hidden(oracle: Callable[..., Any], **cases: Callable[[np.random.Generator], Any]) -> Hidden:
+def hidden(oracle: Callable[..., Any], **cases: Callable[[Rng], Any]) -> Hidden:
     """Write the hidden half of a task: its oracle, and a generator of cases for some properties by name."""
     return Hidden(oracle, cases)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dspark_mini import dspark_markov_candidates
 from dspark_mini.laws import exact_law
 from dspark_mini.trees import build_conditional_tree, verify_tree_greedy, verify_tree_sampling
-from grader.lessons.hidden.lesson_06 import law_of
+from grader.lessons.hidden.lesson_06_verification import law_of
 
 MANY = settings(max_examples=30, deadline=None)
 SEEDS = st.integers(0, 2**32 - 1)

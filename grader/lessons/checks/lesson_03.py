@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from dspark_mini.heads import draft_inputs, low_rank_bias, rnn_head_step, sample_markov_block
-from grader.check.comparison import same_value, shown
-from grader.check.judges import Evidence, Example, LawCase, Session, told, with_seed
+from grader.check.judges import Example
+from grader.lessons.checks.chains import Chain, RowsOfTheDraw
 from grader.lessons.tasks import Property, Task, example, law, same_seed, values
-from grader.run.child.calling import Call, Seed, call
+from grader.run.child.calling import Seed, call
 
 LESSON = "03_sequential_heads"
 INF = math.inf
 LN2, LN3, LN4, LN16 = math.log(2), math.log(3), math.log(4), math.log(16)
-
-
-def first_of_pair(result: Any) -> Any:
-    return result[0]
-
-
-def second_of_pair(result: Any) -> Any:
-    return result[1]
-
+first_of_pair, second_of_pair = itemgetter(0), itemgetter(1)
 
 # --- 3.1 low_rank_bias ------------------------------------------------------------------------------------------------
 
@@ -74,54 +64,6 @@ DRAWS = 300  # the known wrong rules are far off
 
 def drawn_tokens(result: Any) -> tuple[int, ...]:
     return tuple(int(token) for token in result[0])
-
-
-@dataclass(frozen=True)
-class Chain:
-    """A call of sample_markov_block, and the right row of each position for every token that may stand before it."""
-
-    call: Call
-    rows: tuple[dict[int, list[float]], ...]  # at position 0 for the anchor only
-
-    def law(self) -> LawCase:
-        """Return the exact probability of every block, by enumeration."""
-        ((anchor, first),) = self.rows[0].items()
-        blocks = itertools.product(range(len(first)), repeat=len(self.rows))
-        return LawCase(self.call, {
-            block: math.prod(rows[before][token] for rows, before, token in zip(self.rows, (anchor, *block), block))
-            for block in blocks
-        })  # fmt: skip
-
-    def rows_of(self, tokens: Iterable[Any]) -> list[list[float]]:
-        """Return the rows that some tokens were drawn from."""
-        (anchor,) = self.rows[0]
-        return [rows[before] for rows, before in zip(self.rows, (anchor, *map(int, tokens)))]
-
-
-@dataclass(frozen=True)
-class RowsOfTheDraw:
-    """Row k is the distribution that follows the token which was really drawn before it."""
-
-    examples: tuple[Chain, ...] = ()
-    hidden: Callable[[np.random.Generator], Iterable[Chain]] | None = None
-
-    def __call__(self, session: Session) -> Evidence | None:
-        """Draw from all chains in one batch, from the visible ones eight times."""
-        visible = self.examples * 8
-        chains = [*visible, *(self.hidden(session.rng) if self.hidden and not session.visible_only else ())]
-        calls = [with_seed(chain.call, int(session.rng.integers(2**31))) for chain in chains]
-        for number, (chain, drawn, outcome) in enumerate(zip(chains, calls, session.outcomes(calls))):
-            try:
-                tokens, rows = outcome.value
-                expected = chain.rows_of(tokens)
-                if len(tokens) == len(expected) and same_value(expected, rows):
-                    continue
-                wanted = f"tokens {shown(list(tokens))} with the rows {shown(expected)}"
-            except Exception:  # an error, or a result of another shape
-                wanted = f"{len(chain.rows)} tokens, and the row that each of them was drawn from"
-            write = session.evidence if number < len(visible) else session.hidden_evidence
-            return write(drawn, wanted, told(outcome))
-        return None
 
 
 CHAIN = Chain(

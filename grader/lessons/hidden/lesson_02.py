@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from grader.lessons.tasks import hidden
+from grader.lessons.tasks import Array, Rng, hidden
 from grader.run.child.calling import Call, call
 
 INF = math.inf
-Rng = np.random.Generator
-Array = np.ndarray[Any, Any]
 
 
 # --- 2.1 dflash_parallel_candidates -----------------------------------------------------------------------------------
@@ -239,88 +237,6 @@ def default_budgets(rng: Rng) -> Iterator[Call]:
         yield call("dflash", list(range(size)), [0.75] * size, threshold=0.5, max_tokens=2)
 
 
-# --- 2.4 block_mask ---------------------------------------------------------------------------------------------------
-def packed_mask(context_length: int, anchor_positions: list[int], block_length: int) -> Any:
-    rows = len(anchor_positions) * block_length
-    cells = np.zeros((rows, context_length + rows), dtype=bool)
-    for j, anchor in enumerate(anchor_positions):
-        own = slice(j * block_length, (j + 1) * block_length)
-        cells[own, :anchor] = True
-        cells[own, context_length + own.start : context_length + own.stop] = True
-    return cells
-
-
-def single_blocks(rng: Rng) -> Iterator[Call]:
-    for anchor in range(6):
-        yield call(5, [anchor], 1)
-
-
-def packed(rng: Rng, low: int, high: int, least_length: int) -> Iterator[Call]:
-    """Blocks with different anchors, in rising order."""
-    for _ in range(12):
-        context = int(rng.integers(6, 12))
-        anchors = np.sort(rng.permutation(context + 1)[: rng.integers(low, high + 1)])
-        yield call(context, anchors, int(rng.integers(least_length, 6)))
-
-
-def packed_blocks(rng: Rng) -> Iterator[Call]:
-    yield from packed(rng, 2, 5, 1)
-    yield call(5, [1, 2, 4], 2)
-    yield call(256, np.sort(rng.permutation(257)[:16]), 16)
-
-
-def long_blocks(rng: Rng) -> Iterator[Call]:
-    yield from packed(rng, 1, 3, 3)
-
-
-def any_order(rng: Rng) -> Iterator[Call]:
-    yield call(6, [5, 2, 4], 2)
-    yield call(4, [3, 3, 1, 3], 2)
-    yield call(9, list(rng.permutation(10).tolist()), 1)
-
-
-def edge_anchors(rng: Rng) -> Iterator[Call]:
-    yield call(0, [0], 1)
-    yield call(0, [0, 0], 3)
-    yield call(4, [0, 4], 2)
-    yield call(1, [1, 0, 1], 1)
-    yield call(3, [1, 2], 2)
-
-
-# --- 2.5 conditional_acceptance ---------------------------------------------------------------------------------------
-def acceptance(accepted_counts: list[int], block_size: int) -> list[float]:
-    rates, alive = [], list(accepted_counts)
-    for k in range(1, block_size + 1):
-        passed = [count for count in alive if count >= k]
-        rates.append(len(passed) / len(alive) if alive else math.nan)
-        alive = passed
-    return rates
-
-
-def all_rounds(rng: Rng) -> Iterator[Call]:
-    """Every position is reached by some round: no denominator is 0."""
-    for size in range(1, 9):
-        yield call(np.append(rng.integers(0, size + 1, size=int(rng.integers(1, 40))), size), size)
-    yield call([1, 3, 0, 2, 3, 3, 1], 3)
-    yield call(np.append(rng.integers(0, 65, size=1000), 64), 64)
-
-
-def decays(rng: Rng) -> Iterator[Call]:
-    """Many rounds stop early: a share of all rounds is far from a share of those that came so far."""
-    for size in range(2, 9):
-        yield call(np.append(np.minimum(rng.geometric(0.5, size=60) - 1, size), size), size)
-    yield call([0, 1, 3, 3], 3)
-
-
-def unreached(rng: Rng) -> Iterator[Call]:
-    for size in range(2, 9):
-        for best in range(size - 1):
-            yield call(np.append(rng.integers(0, best + 1, size=5), best), size)
-    yield call([], 1)
-    yield call([], 4)
-    yield call([2, 1], 2)
-
-
 HIDDEN = {
     "2.1": hidden(
         parallel,
@@ -349,15 +265,4 @@ HIDDEN = {
         defaults_and_keywords=defaults,
     ),
     "record": hidden(draft_record, budget_is_confident_prefix=records, defaults_and_keywords=default_budgets),
-    "2.4": hidden(
-        packed_mask,
-        context_before_anchor=single_blocks,
-        both_directions_in_block=long_blocks,
-        blocks_do_not_mix=packed_blocks,
-        blocks_in_given_order=any_order,
-        edges_of_the_context=edge_anchors,
-    ),
-    "2.5": hidden(
-        acceptance, passed_among_reached=all_rounds, condition_on_reaching=decays, unreached_is_nan=unreached
-    ),
 }

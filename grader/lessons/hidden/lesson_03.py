@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
 from grader.check.judges import LawCase
-from grader.lessons.checks.lesson_03 import Chain
-from grader.lessons.tasks import hidden
+from grader.lessons.checks.chains import Chain
+from grader.lessons.tasks import Array, Rng, hidden
 from grader.run.child.calling import Call, Seed, call
-
-Rng = np.random.Generator
-Array = np.ndarray[Any, Any]
 
 
 # --- 3.1 low_rank_bias ------------------------------------------------------------------------------------------------

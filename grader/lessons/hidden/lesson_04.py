@@ -5,15 +5,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from grader.lessons.tasks import hidden
+from grader.lessons.tasks import Array, Rng, hidden
 from grader.run.child.calling import Call, call
-
-Rng = np.random.Generator
-Array = np.ndarray[Any, Any]
 
 
 # --- 4.1 acceptance_target --------------------------------------------------------------------------------------------

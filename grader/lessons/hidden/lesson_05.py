@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
-from grader.lessons.tasks import hidden
+from grader.lessons.tasks import Array, Rng, hidden
 from grader.run.child.calling import Call, call
 
-Rng = np.random.Generator
 Rows = list[list[float]]
-Array = np.ndarray[Any, Any]
 
 
 # --- Oracles ----------------------------------------------------------------------------------------------------------

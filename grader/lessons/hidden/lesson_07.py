@@ -8,11 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from grader.lessons.tasks import hidden
+from grader.lessons.tasks import Array, Rng, hidden
 from grader.run.child.calling import Call, call
-
-Rng = np.random.Generator
-Array = np.ndarray[Any, Any]
 
 
 # --- 7.1 rollback_rows ------------------------------------------------------------------------------------------------

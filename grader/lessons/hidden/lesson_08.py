@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 
 from grader.check.judges import LawCase
-from grader.lessons.tasks import hidden
+from grader.lessons.tasks import Array, Rng, hidden
 from grader.run.child.calling import Call, Seed, call
-
-Rng = np.random.Generator
-Array = np.ndarray[Any, Any]
 
 
 def rows(rng: Rng, count: int, vocabulary: int) -> Array:

@@ -1,0 +1,155 @@
+"""Lesson 06, draft trees: what 6.3 and 6.4 must satisfy, the verification of a tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dspark_mini.trees import verify_tree_greedy, verify_tree_sampling
+from grader.check.judges import LawCase
+from grader.lessons.checks.lesson_06 import LESSON
+from grader.lessons.tasks import Task, example, law, same_seed, values
+from grader.run.child.calling import Seed, call
+
+# --- Task 6.3: verify_tree_greedy -------------------------------------------------------------------------------------
+
+
+def accepted(path: list[int], tokens: list[int]) -> dict[str, Any]:
+    return {"path": path, "tokens": tokens}
+
+
+TREE = ([5, 7, 6], [-1, 0, -1])
+
+TASK_6_3 = Task(
+    id="6.3",
+    lesson=LESSON,
+    reference=verify_tree_greedy,
+    todo="go to the child that the target wants, as long as there is one, then add the target's token",
+    hints=(
+        "Stand at the root. The target wants target_tokens[0]. Is there a child of the root with that token? Then go "
+        "there: now the target wants the entry that follows this node.",
+        "Children come after their parents, so one pass over the nodes is enough: a node is taken if its parent is "
+        "the node where you stand (−1 at first) and its token is the one wanted there. The token wanted last, for "
+        "which there is no child, is emitted too: the result is always one token longer than the path.",
+        "path = [], stand at −1\n"
+        "for each node with its token and its parent:\n"
+        "    if the parent is where you stand and the token is target_tokens[where you stand + 1]:\n"
+        "        note the node in path, and stand there\n"
+        "return path, and the tokens of its nodes followed by target_tokens[where you stand + 1]",
+    ),
+    returns="plain ints in lists in a dict",
+    core=(
+        values("follows_the_target", 3)(
+            "The path goes from the root to the child that the target wants, again and again.",
+            "Compare the child's token with what the target says after the node where you stand: target_tokens[0] at "
+            "the root, [i + 1] at node i. The path holds indices; the tokens end with what the target says at its end.",
+            example(*TREE, [6, 7, 1, 8], gives=accepted([2], [6, 8])),
+            example(*TREE, [5, 7, 1, 8], gives=accepted([0, 1], [5, 7, 1])),
+        ),
+        values("one_token_more", 2)(
+            "The target's own token follows the accepted ones: a correction, or the bonus at a leaf.",
+            "tokens has one entry more than path, and the last one comes from target_tokens.",
+            example(*TREE, [5, 7, 1, 8], gives=accepted([0, 1], [5, 7, 1])),
+            example(*TREE, [4, 7, 1, 8], gives=accepted([], [4])),
+        ),
+        values("only_own_children_count", 2)(
+            "Any child of the node may match, whatever its place; a node of another branch never does.",
+            "Look at all the nodes whose parent is the node where you stand, and at no others.",
+            example([1, 2, 3, 2], [-1, -1, 0, 1], [2, 3, 2, 0, 9], gives=accepted([1, 3], [2, 2, 9])),
+            example([1, 2, 3], [-1, -1, 0], [2, 3, 3, 0], gives=accepted([1], [2, 3])),
+        ),
+        values("no_nodes_no_path", 1)(
+            "Without nodes the path is empty and the target's one token is emitted.",
+            "At the root the target wants target_tokens[0], whether there is a node or not.",
+            example([], [], [4], gives=accepted([], [4])),
+        ),
+    ),
+)
+
+
+# --- Task 6.4: verify_tree_sampling -----------------------------------------------------------------------------------
+
+HALVES, SURE_0, SURE_1 = [0.5, 0.5], [1.0, 0.0], [0.0, 1.0]
+SINGLE = call([2], [-1], [[0.2, 0.2, 0.6]] * 2, [[0.4, 0.3, 0.3], [1.0, 0.0, 0.0]], Seed(0))
+PAIR = call([0, 1], [-1, -1], [[0.6, 0.3, 0.1]] * 3, [[0.1, 0.4, 0.5], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]], Seed(0))
+DOWN = call([0, 1], [-1, 0], [HALVES, [0.375, 0.625], HALVES], [[0.25, 0.75], HALVES, SURE_0], Seed(0))
+
+
+def path_and_tokens(result: dict[str, list[int]]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return tuple(result["path"]), tuple(result["tokens"])
+
+
+def path_of(result: dict[str, list[int]]) -> tuple[int, ...]:
+    return tuple(result["path"])
+
+
+TASK_6_4 = Task(
+    id="6.4",
+    lesson=LESSON,
+    reference=verify_tree_sampling,
+    todo="try the children of the node in turn, each against what p and q have become by then",
+    hints=(
+        "At every node there are two rows, p of the target and q of the drafter. A child is accepted with probability "
+        "min(1, p(x) / q(x)). If it is rejected, both rows change, since the next child was drawn from what was left "
+        "of q, and must only make up for what is still missing of p.",
+        "One pass over the nodes, as in task 6.3, with p and q as variables. rng.random() < p[x] / q[x] accepts: then "
+        "take the rows of that child, [node + 1], and a copy of the q row. Otherwise, in this order: "
+        "p becomes max(p − q, 0) divided by its sum, then q loses x and is divided by its sum. At the end one token is "
+        "drawn from p, whatever it has become.",
+        "stand at −1; p = target_probs[0]; q = a copy of draft_probs[0]\n"
+        "for each node with its token x and its parent, if the parent is where you stand:\n"
+        "    if rng.random() * q[x] < p[x]:\n"
+        "        note the node; stand there; p = target_probs[node + 1]; q = a copy of draft_probs[node + 1]\n"
+        "    otherwise:\n"
+        "        p = max(p − q, 0), divided by its sum (if that is 0, p stays)\n"
+        "        q[x] = 0; divide q by its sum (if that is 0, no other child can follow)\n"
+        "draw one token from p, make it a plain int, and append it",
+    ),
+    returns="plain ints in lists in a dict",
+    core=(
+        law("accepts_with_min_one_p_over_q", 2, outcome_of=path_of, samples=200)(
+            "A first child x is accepted with probability min(1, p(x) / q(x)).",
+            "p and q are the rows that follow the parent: [0] at the root. Accept if rng.random() < p[x] / q[x].",
+            LawCase(SINGLE, {(0,): 1 / 2, (): 1 / 2}),
+        ),
+        law("residual_after_rejection", 2, outcome_of=path_and_tokens, samples=200)(
+            "After a rejection the token comes from norm(max(p − q, 0)), and not from p.",
+            "Rejections take away what q proposes too often; only what it proposes too seldom is still missing.",
+            LawCase(SINGLE, {((0,), (2, 0)): 1 / 2, ((), (0,)): 1 / 3, ((), (1,)): 1 / 6}),
+        ),
+        law("siblings_in_turn", 3, outcome_of=path_and_tokens, samples=200)(
+            "The next child is tried with the residual as p, and with q renormalised without the token tried.",
+            "Both rows change after a rejection: first p becomes the residual, then q loses x and is normalised.",
+            LawCase(PAIR, {((0,), (0, 2)): 1 / 6, ((1,), (1, 2)): 2 / 9, ((), (2,)): 11 / 18}),
+        ),
+        law("fresh_rows_after_acceptance", 2, outcome_of=path_and_tokens, samples=200)(
+            "An accepted child brings its own rows, [node + 1]; nothing is left of the rows of its parent.",
+            "Set p and q anew when you accept, and draw the last token from the p of the node where you stand.",
+            LawCase(DOWN, {((0, 1), (0, 1, 0)): 0.4, ((0,), (0, 0)): 0.1, ((), (1,)): 0.5}),
+        ),
+        values("sure_target_is_followed", 2)(
+            "Where the target is sure of its tokens, the path is the one that it says.",
+            "A child with p(x) = 0 is never accepted, one with p(x) ≥ q(x) always; try children of the node only.",
+            example([0, 1], [-1, -1], [HALVES] * 3, [SURE_1, SURE_0, SURE_0], Seed(0), gives=accepted([1], [1, 0])),
+            example(
+                [0, 1, 1],
+                [-1, 0, -1],
+                [HALVES] * 4,
+                [SURE_0, SURE_1, SURE_0, SURE_1],
+                Seed(0),
+                gives=accepted([0, 1], [0, 1, 0]),
+            ),
+        ),
+        values("one_token_more", 1)(
+            "Without nodes, at a leaf and after a rejection, one more token is drawn.",
+            "tokens has one entry more than path; the last comes from the p of the node where the walk ended.",
+            example([0], [-1], [HALVES, HALVES], [SURE_1, SURE_0], Seed(0), gives=accepted([], [1])),
+            example([], [], [HALVES], [SURE_1], Seed(0), gives=accepted([], [1])),
+        ),
+        same_seed(1, SINGLE, PAIR),
+    ),
+    examples=(
+        example([0, 1], [-1, -1], [[0.75, 0.25]] * 3, [SURE_0, SURE_1, SURE_0], Seed(0), gives=accepted([0], [0, 1])),
+    ),
+)
+
+TASKS = (TASK_6_3, TASK_6_4)
