@@ -16,6 +16,12 @@ from grader.lessons.tasks import Task, example, values
 LESSON = "02_parallel_drafting"
 NAN, INF = math.nan, math.inf
 
+
+def mask(*rows: str) -> Any:
+    """Write a boolean array as one text of 0 and 1 per row."""
+    return np.array([[cell == "1" for cell in row] for row in rows])
+
+
 TASK_2_1 = Task(
     id="2.1",
     lesson=LESSON,
@@ -138,8 +144,7 @@ TASK_2_3 = Task(
         ),
         values("all_high_keeps_all", 1)(
             "Where no confidence is below the threshold, the prefix is the whole block.",
-            "A search for the first low value finds none here: np.argmax of all False is 0, and an empty result has "
-            "no first entry.",
+            "A search for the first low value finds none: np.argmax of all False is 0, an empty result has no entry 0.",
             example([0.75, 1.0], 0.5, 1, 8, gives=2),
         ),
         values("equal_passes", 2)(
@@ -172,13 +177,8 @@ TASK_2_3 = Task(
 
 
 def record(mode: str, block: list[int], budget: int) -> dict[str, Any]:
-    return {
-        "mode": mode,
-        "block_tokens": block,
-        "verify_tokens": block[:budget],
-        "proposed": len(block),
-        "verify_budget": budget,
-    }
+    lengths = {"proposed": len(block), "verify_budget": budget}
+    return {"mode": mode, "block_tokens": block, "verify_tokens": block[:budget]} | lengths
 
 
 TASK_RECORD = Task(
@@ -188,9 +188,8 @@ TASK_RECORD = Task(
     todo="solve 2.3 first: the given record calls your choose_confident_prefix",
     hints=(
         "The record is given in the notebook. It calls your choose_confident_prefix, so it works once task 2.3 does.",
-        "block_tokens holds every draft token, verify_tokens only the prefix that the confidence keeps. "
-        "proposed and verify_budget are the two lengths. If the given cell has been changed, "
-        "`dspark-mini reset` brings the lesson back.",
+        "block_tokens holds every draft token, verify_tokens only the prefix that the confidence keeps; proposed and "
+        "verify_budget are their lengths. If the given cell has changed, `dspark-mini reset` brings the lesson back.",
         "budget = choose_confident_prefix(confidences, threshold, 1, max_tokens)\n"
         "return a dict: mode, block_tokens (all), verify_tokens (the first `budget`), proposed, verify_budget",
     ),
@@ -214,12 +213,6 @@ TASK_RECORD = Task(
         ),
     ),
 )
-
-
-def mask(*rows: str) -> Any:
-    """Write a boolean array as one text of 0 and 1 per row."""
-    return np.array([[cell == "1" for cell in row] for row in rows])
-
 
 TASK_2_4 = Task(
     id="2.4",

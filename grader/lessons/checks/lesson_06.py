@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from dspark_mini.trees import build_conditional_tree, tree_mask
+from grader.lessons.checks.lesson_02 import mask
 from grader.lessons.tasks import Task, example, values
 
 LESSON = "06_draft_trees"
 INF = math.inf
-Floats = np.ndarray[Any, Any]
 
 
 # --- Task 6.1: build_conditional_tree ---------------------------------------------------------------------------------
@@ -23,7 +24,11 @@ def log_of(*weights: float) -> list[float]:
     return [math.log(n) if n else -INF for n in weights]
 
 
-def grown(tokens: list[int], parents: list[int], depths: list[int], path_probabilities: list[float]) -> dict[str, Any]:
+def grown(tokens: list[int], parents: list[int], path_probabilities: list[float]) -> dict[str, Any]:
+    """Write a tree down; a node's depth follows from its parent's."""
+    depths: list[int] = []
+    for parent in parents:
+        depths.append(1 if parent < 0 else depths[parent] + 1)
     return {"tokens": tokens, "parents": parents, "depths": depths, "log_probs": log_of(*path_probabilities)}
 
 
@@ -32,9 +37,7 @@ def nodes_of(tree: dict[str, Any]) -> dict[str, Any]:
     return {name: tree[name] for name in ("tokens", "parents", "depths")}
 
 
-def log_probs_of(tree: dict[str, Any]) -> Any:
-    return tree["log_probs"]
-
+EVEN = [0.0, 0.0]
 
 TASK_6_1 = Task(
     id="6.1",
@@ -67,12 +70,7 @@ TASK_6_1 = Task(
             "Do not grow level by level, and do not finish one path first: a heap over all candidates decides, by the "
             "sum of the log-probabilities along the path.",
             example(
-                [log_of(6, 4), [0.0, 0.0]],
-                9,
-                {0: [math.log(3), 0.0]},
-                2,
-                3,
-                gives=grown([0, 0, 1], [-1, 0, -1], [1, 2, 1], [0.6, 0.45, 0.4]),
+                [log_of(6, 4), EVEN], 9, {0: log_of(3, 1)}, 2, 3, gives=grown([0, 0, 1], [-1, 0, -1], [0.6, 0.45, 0.4])
             ),
         ),
         values("children_follow_own_parent", 2, part=nodes_of)(
@@ -80,48 +78,39 @@ TASK_6_1 = Task(
             "Look up the bias of the node that you have just taken in, and the row of logits at its depth; `parents` "
             "holds that node's index in the lists.",
             example(
-                [log_of(3, 2), [0.0, 0.0]],
-                0,
-                {0: [0.0, 0.0], 1: log_of(1, 0.125)},
-                1,
-                9,
-                gives=grown([0, 0], [-1, 0], [1, 2], [0.6, 0.3]),
+                [log_of(3, 2), EVEN], 0, {0: EVEN, 1: log_of(1, 0.125)}, 1, 9, gives=grown([0, 0], [-1, 0], [0.6, 0.3])
             ),
             example(
-                [[0.0, 0.0], [0.0, 0.0]],
+                [EVEN] * 2,
                 9,
                 {0: log_of(1, 4), 9: log_of(1, 5)},
                 2,
                 4,
-                gives=grown([1, 0, 1, 0], [-1, 0, 0, -1], [1, 2, 2, 1], [5 / 6, 5 / 12, 5 / 12, 1 / 6]),
+                gives=grown([1, 0, 1, 0], [-1, 0, 0, -1], [5 / 6, 5 / 12, 5 / 12, 1 / 6]),
             ),
         ),
-        values("log_probs_of_whole_paths", 2, part=log_probs_of)(
+        values("log_probs_of_whole_paths", 2, part=itemgetter("log_probs"))(
             "log_probs are sums along the path of log-softmax values over the whole vocabulary.",
             "Subtract the row's maximum before exp, and normalise over all V tokens, not over the width kept.",
-            example(
-                [log_of(3, 1, 1), [1000.0, 1000.0, -INF]], 0, {}, 1, 2, gives=grown([0, 0], [-1, 0], [1, 2], [0.6, 0.3])
-            ),
+            example([log_of(3, 1, 1), [1000.0, 1000.0, -INF]], 0, {}, 1, 2, gives=grown([0, 0], [-1, 0], [0.6, 0.3])),
         ),
         values("bounds_hold", 1, part=nodes_of)(
             "No node has more than width children or a depth beyond γ, and there are at most max_nodes.",
             "A node at depth γ has no row of logits left for its children. Without candidates the tree ends early.",
-            example(
-                [log_of(1, 2, 1), log_of(1, 1, 6)], 0, {}, 1, 5, gives=grown([1, 2], [-1, 0], [1, 2], [0.5, 0.375])
-            ),
-            example([[0.0, 1.0]], 0, {}, 2, 0, gives=grown([], [], [], [])),
-            example([log_of(1, 3)], 0, {}, 5, 9, gives=grown([1, 0], [-1, -1], [1, 1], [0.75, 0.25])),
+            example([log_of(1, 2, 1), log_of(1, 1, 6)], 0, {}, 1, 5, gives=grown([1, 2], [-1, 0], [0.5, 0.375])),
+            example([[0.0, 1.0]], 0, {}, 2, 0, gives=grown([], [], [])),
+            example([log_of(1, 3)], 0, {}, 5, 9, gives=grown([1, 0], [-1, -1], [0.75, 0.25])),
         ),
         values("ties_lower_token_then_older", 1, part=nodes_of)(
             "Ties go to the lower token id, then to the older parent, also where the width cuts.",
             "Let the heap compare (−log-probability, token, parent); among equal scores the lower ids are kept.",
             example(
-                [[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, -INF, -INF]],
+                [[0.0] * 4, log_of(1, 1, 0, 0)],
                 0,
                 {},
                 2,
                 6,
-                gives=grown([0, 1, 0, 0, 1, 1], [-1, -1, 0, 1, 0, 1], [1, 1, 2, 2, 2, 2], [0.25, 0.25] + [0.125] * 4),
+                gives=grown([0, 1, 0, 0, 1, 1], [-1, -1, 0, 1, 0, 1], [0.25, 0.25] + [0.125] * 4),
             ),
         ),
         values("impossible_children_left_out", 1, part=nodes_of)(
@@ -133,7 +122,7 @@ TASK_6_1 = Task(
                 {1: [0.5, -INF, 0.5]},
                 3,
                 9,
-                gives=grown([1, 0, 2, 0], [-1, 0, -1, 2], [1, 2, 1, 2], [0.5] * 4),
+                gives=grown([1, 0, 2, 0], [-1, 0, -1, 2], [0.5] * 4),
             ),
         ),
         values("anchor_and_missing_rows", 1, part=nodes_of)(
@@ -145,7 +134,7 @@ TASK_6_1 = Task(
                 {9: log_of(6, 1), 7: [math.nan, 0.0]},
                 1,
                 2,
-                gives=grown([0, 1], [-1, 0], [1, 2], [6 / 7, 9 / 14]),
+                gives=grown([0, 1], [-1, 0], [6 / 7, 9 / 14]),
             ),
         ),
     ),
@@ -153,12 +142,6 @@ TASK_6_1 = Task(
 
 
 # --- Task 6.2: tree_mask ----------------------------------------------------------------------------------------------
-
-
-def cells(*rows: str) -> Floats:
-    """Write a mask down: cells("110", "101")."""
-    return np.array([[cell == "1" for cell in row] for row in rows], dtype=bool)
-
 
 TASK_6_2 = Task(
     id="6.2",
@@ -182,24 +165,24 @@ TASK_6_2 = Task(
             "A node sees its parent, its parent's parent and so on, and itself.",
             "Take over the whole row of the parent, not only the parent's column, and set the node's own column: "
             "context_length + its index.",
-            example([-1, 0, -1], 1, gives=cells("1100", "1110", "1001")),
-            example([-1, 0, 1], 1, gives=cells("1100", "1110", "1111")),
+            example([-1, 0, -1], 1, gives=mask("1100", "1110", "1001")),
+            example([-1, 0, 1], 1, gives=mask("1100", "1110", "1111")),
         ),
         values("other_branches_hidden", 2)(
             "A node sees nothing of another branch: no sibling, no uncle, no descendant.",
             "An earlier node is not always an ancestor: a lower triangle is the mask of a chain, not of a tree.",
-            example([-1, -1, 0, 1], 1, gives=cells("11000", "10100", "11010", "10101")),
+            example([-1, -1, 0, 1], 1, gives=mask("11000", "10100", "11010", "10101")),
         ),
         values("whole_context_first", 1)(
             "The first context_length columns are True for every node.",
             "The context stands on the left, and its last position is the root: all of it is known.",
-            example([-1, -1], 3, gives=cells("11110", "11101")),
+            example([-1, -1], 3, gives=mask("11110", "11101")),
         ),
         values("empty_tree_and_no_context", 1)(
             "Without nodes the mask has no rows but all its columns; without context only the nodes are left.",
             "np.ones((0, 3), dtype=bool) is an array like any other; np.array([]) has lost its columns.",
             example([], 3, gives=np.zeros((0, 3), dtype=bool)),
-            example([-1, 0], 0, gives=cells("10", "11")),
+            example([-1, 0], 0, gives=mask("10", "11")),
         ),
     ),
 )

@@ -17,16 +17,12 @@ from dspark_mini.clinic import (
     tapped_features,
     visible_features,
 )
+from grader.lessons.checks.lesson_02 import mask
 from grader.lessons.tasks import Task, example, values
 
 LESSON = "08_bug_clinic"
 STILL_WORKS = "This worked before the repair and must keep working."
 INF = math.inf
-
-
-def mask(*lines: str) -> np.ndarray[Any, Any]:
-    """Write a boolean mask as lines of 0 and 1."""
-    return np.array([[cell == "1" for cell in line] for line in lines])
 
 
 TASK_8_1 = Task(
