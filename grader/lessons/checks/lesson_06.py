@@ -129,7 +129,7 @@ TASK_6_1 = Task(
             "The anchor's bias row serves the root alone; a missing row adds nothing, an unused one is not read.",
             "Look up the bias of the root's token, the anchor, like that of any node: a row that does not exist is 0.",
             example(
-                [log_of(1, 1), log_of(1, 3)],
+                [EVEN, log_of(1, 3)],
                 9,
                 {9: log_of(6, 1), 7: [math.nan, 0.0]},
                 1,

@@ -145,6 +145,8 @@ def tied_or_masked_chains(rng: Rng) -> Iterator[Call]:
 
 
 # --- 2.3 choose_confident_prefix, and the record that calls it -------------------------------------------------------
+
+
 def prefix(confidences: Array, threshold: float, min_tokens: int = 1, max_tokens: int = 8) -> int:
     passing = [n for n in range(len(confidences) + 1) if all(c >= threshold for c in confidences[:n])]
     length = min_tokens if passing[-1] < min_tokens else passing[-1]

@@ -14,6 +14,8 @@ Rows = list[list[float]]
 
 
 # --- Oracles ----------------------------------------------------------------------------------------------------------
+
+
 def admit(confidences: Array, steps_per_second: Array) -> list[int]:
     """Admit token by token, as Algorithm 1 is printed."""
     order = []
@@ -57,6 +59,8 @@ def try_all(old_confidences: Array, steps_per_second: Array) -> int:
 
 
 # --- Batches and tables, shared by the three tasks --------------------------------------------------------------------
+
+
 def batch(rng: Rng, low: int = 1, high: int = 6, gamma: int = 7) -> Rows:
     """Some requests of uneven lengths; no two prefix survivals are near each other."""
     while True:
@@ -185,6 +189,8 @@ def equal_peaks(rng: Rng) -> Iterator[Call]:
 
 
 # --- Budgets, for task 5.2 --------------------------------------------------------------------------------------------
+
+
 def any_budget(rng: Rng) -> Iterator[Call]:
     for _ in range(25):
         rows = batch(rng)

@@ -19,6 +19,8 @@ def rows(rng: Rng, count: int, vocabulary: int) -> Array:
 
 
 # --- 8.1 to 8.5: features, positions, rows and ids --------------------------------------------------------------------
+
+
 def seen_from(anchor_positions: list[int], block_length: int) -> Array:
     read_at = [anchor + k for anchor in anchor_positions for k in range(block_length)]
     return np.array([[position < anchor for position in read_at] for anchor in anchor_positions])
@@ -91,6 +93,8 @@ def small_vocabularies(rng: Rng) -> Iterator[Call]:
 
 
 # --- 8.6 to 8.9: the rows q, the ratio and the residual ---------------------------------------------------------------
+
+
 def certain_proposal(draft_probs: Array) -> dict[str, Any]:
     tokens = [row.index(max(row)) for row in draft_probs.tolist()]
     return {"tokens": tokens, "rows": np.array([[float(v == x) for v in range(draft_probs.shape[1])] for x in tokens])}

@@ -15,6 +15,8 @@ from grader.run.child.calling import Call, call
 
 
 # --- 8.10 to 8.12: where texts end ------------------------------------------------------------------------------------
+
+
 def until_stop(tokens: list[int], stops: list[int]) -> list[int]:
     """Return the tokens up to and including the first stop token."""
     before = list(takewhile(lambda token: token not in stops, tokens))
@@ -84,6 +86,8 @@ def some_rounds(rng: Rng, stopped: float) -> Iterator[Call]:
 
 
 # --- 8.13 to 8.16: caches, gates and clocks ---------------------------------------------------------------------------
+
+
 def rows_to_drop(drafted: int, accepted: int) -> dict[str, int]:
     fed, wanted = set(range(drafted)), set(range(accepted + 1))  # 0 is the anchor, k is draft k
     return {"drop": len(fed - wanted), "missing": len(wanted - fed)}
