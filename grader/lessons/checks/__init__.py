@@ -1,4 +1,4 @@
-"""The visible half of the checks, one file per lesson: every graded task with its properties and examples."""
+"""The visible half of the checks, one or two files per lesson: every graded task with its properties and examples."""
 
 import importlib
 import pkgutil

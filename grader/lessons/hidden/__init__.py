@@ -1,4 +1,4 @@
-"""The half of the checks that a bundle leaves out, one file per lesson: oracles and hidden cases."""
+"""The half of the checks that a bundle leaves out, one or two files per lesson: oracles and hidden cases."""
 
 import importlib
 import pkgutil
