@@ -13,7 +13,6 @@ import numpy as np
 from grader.lessons.tasks import Array, Rng, hidden
 from grader.run.child.calling import Call, call
 
-
 # --- 8.10 to 8.12: where texts end ------------------------------------------------------------------------------------
 
 
