@@ -87,9 +87,7 @@ TASK_2_2 = Task(
         values("follows_corrected_choice", 2)(
             "The token before is the one chosen after correction, not the row's own argmax.",
             "Set previous to the token that you have just chosen; the anchor serves the first position only.",
-            example(
-                [[0.4, 0.6], [0.7, 0.3], [0.6, 0.4]], 9, {9: [0.4, 0.0], 0: [0.0, 0.6], 1: [0.5, 0.0]}, gives=[0, 1, 0]
-            ),
+            example([[0.4, 0.6], [0.7, 0.3], [0.6, 0.4]], 9, {9: [0.4, 0], 0: [0, 0.6], 1: [0.5, 0]}, gives=[0, 1, 0]),
             example([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]], 0, {0: [8.0, 0.0], 1: [0.0, 0.0]}, gives=[0, 0, 0]),
         ),
         values("base_logits_count", 1)(
