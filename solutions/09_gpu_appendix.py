@@ -220,7 +220,7 @@ def flatten_requests(verify_lengths, cache_rows):
     Args:
         verify_lengths: list (R,), draft tokens ℓ of each request; with its anchor a request has 1 + ℓ rows.
         cache_rows: list (R,), tokens before each request's anchor; they are in its cache.
-    Returns: A dict of three lists: `requests` and `positions` say of each flat row whose it is, and where it stands in that
+    Returns: A dict of three lists: `requests` and `positions` give the request of each flat row, and its position in that
         request's text; `starts` holds the first flat row of each request, then the number of all rows: R + 1 entries.
     Example: verify_lengths [2, 0], cache_rows [5, 3]
         →  {'requests': [0, 0, 0, 1], 'positions': [5, 6, 7, 3], 'starts': [0, 3, 4]}
