@@ -19,39 +19,11 @@ def packings(draw: st.DrawFn) -> tuple[int, list[int], int]:
     return context, draw(st.lists(st.integers(0, context), min_size=1, max_size=5)), draw(st.integers(1, 4))
 
 
-def may_attend(row: int, column: int, context: int, anchors: list[int], length: int) -> bool:
-    """Tell whether a row may attend to a column: before the anchor of its block, or inside the block."""
-    first_row = row - row % length
-    in_context = column < context and column < anchors[row // length]
-    return in_context or context + first_row <= column < context + first_row + length
-
-
 def attend(queries: np.ndarray, keys: np.ndarray, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """Apply one softmax attention head; what is masked gets the score −inf."""
     scores = np.where(mask, queries @ keys.T, -np.inf)
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     return (weights / weights.sum(axis=1, keepdims=True)) @ values
-
-
-@MANY
-@given(packings(), st.integers(0, 2**32 - 1))
-def test_a_masked_column_never_changes_an_output_and_an_open_one_does(
-    case: tuple[int, list[int], int], seed: int
-) -> None:
-    context, anchors, length = case
-    rng, rows = np.random.default_rng(seed), len(anchors) * length
-    queries, keys = rng.uniform(-1.0, 1.0, size=(rows, 3)), rng.uniform(-1.0, 1.0, size=(context + rows, 3))
-    values, mask = rng.uniform(-1.0, 1.0, size=(context + rows, 2)), block_mask(*case)
-    before = attend(queries, keys, values, mask)
-    for column in range(context + rows):
-        moved, turned = values.copy(), keys.copy()
-        moved[column] += 1.0
-        turned[column] = -5.0
-        by_value = np.abs(attend(queries, keys, moved, mask) - before).max(axis=1)
-        by_both = np.abs(attend(queries, turned, moved, mask) - before).max(axis=1)
-        open_rows = np.array([may_attend(row, column, *case) for row in range(rows)])
-        assert (by_value[open_rows] > 1e-6).all()
-        assert (by_value[~open_rows] == 0.0).all() and (by_both[~open_rows] == 0.0).all()
 
 
 @MANY
@@ -82,26 +54,6 @@ def test_reordering_the_anchors_moves_whole_blocks(case: tuple[int, list[int], i
 # --- verification_mask ---------------------------------------------------------------------------------
 
 LENGTHS = st.tuples(st.integers(0, 6), st.integers(0, 5)).filter(any)
-
-
-@MANY
-@given(LENGTHS, st.integers(0, 2**32 - 1))
-def test_a_later_token_never_changes_a_row_of_the_forward_and_an_earlier_one_does(
-    lengths: tuple[int, int], seed: int
-) -> None:
-    n, rng = sum(lengths), np.random.default_rng(seed)
-    queries, keys, values = rng.uniform(-1.0, 1.0, size=(3, n, 3))
-    mask = verification_mask(*lengths)
-    before = attend(queries, keys, values, mask)
-    for column in range(n):
-        moved, turned = values.copy(), keys.copy()
-        moved[column] += 1.0
-        turned[column] = -5.0
-        by_value = np.abs(attend(queries, keys, moved, mask) - before).max(axis=1)
-        by_both = np.abs(attend(queries, turned, moved, mask) - before).max(axis=1)
-        looking = np.arange(n) >= column
-        assert (by_value[looking] > 1e-6).all()
-        assert (by_value[~looking] == 0.0).all() and (by_both[~looking] == 0.0).all()
 
 
 @MANY

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dspark_mini.laws import exact_law
 from dspark_mini.verification import (
     acceptance_probability,
     cut_output,
@@ -113,51 +114,6 @@ def test_every_possible_block_gives_the_text_of_plain_greedy_decoding(seed: int)
 # --- Sampling ---------------------------------------------------------------------------------------------------------
 
 
-class AllPaths:
-    """Stands in for a generator: each draw branches into all its outcomes, with their exact probabilities."""
-
-    def law(self, function: Callable[[Any], Any]) -> dict[Any, float]:
-        """Run a function along every path and add up the probability of each result."""
-        law: Counter[Any] = Counter()
-        self.open: list[list[int]] = [[]]
-        while self.open:
-            self.script, self.taken, self.weight = self.open.pop(), [], 1.0
-            law[function(self)] += self.weight
-        return dict(law)
-
-    def branch(self, probabilities: Any) -> int:
-        """Take the outcome that the script says, or the first possible one, and leave the others for later."""
-        possible = np.flatnonzero(np.asarray(probabilities) > 0.0).tolist()
-        if len(self.taken) < len(self.script):
-            choice = self.script[len(self.taken)]
-        else:
-            choice = possible[0]
-            self.open += [[*self.taken, other] for other in possible[1:]]
-        self.taken.append(choice)
-        self.weight *= float(probabilities[choice])
-        return choice
-
-    def random(self) -> Uniform:
-        return Uniform(self)
-
-    def choice(self, n: int, p: Row) -> int:
-        assert len(p) == n and abs(p.sum() - 1.0) < 1e-9
-        return self.branch(p)
-
-
-class Uniform:
-    """A number from [0, 1) that is known only by the one comparison that was made with it."""
-
-    def __init__(self, paths: AllPaths) -> None:
-        self.paths, self.used = paths, False
-
-    def __ge__(self, threshold: float) -> bool:
-        assert not self.used, "One uniform number must not decide twice."
-        self.used = True
-        accept = min(1.0, float(threshold))
-        return bool(self.paths.branch([accept, 1.0 - accept]))
-
-
 def completions(target: Target, text: Text, length: int) -> Iterator[tuple[Text, float]]:
     """All ways in which the target may go on, up to a length, with their probabilities."""
     for rest in itertools.product(range(target(text).size), repeat=length - len(text)):
@@ -174,7 +130,7 @@ def test_text_after_a_round_is_distributed_exactly_as_the_targets(seed: int, gam
     for drafts in itertools.product(range(vocabulary), repeat=gamma):
         q, p = rows_of(drafter, (), drafts)[:gamma], rows_of(target, (), drafts)
         drafted = float(np.prod([row[token] for row, token in zip(q, drafts)]))
-        rounds = AllPaths().law(lambda rng, d=drafts, q=q, p=p: tuple(verify_sampling(d, q, p, rng)["tokens"]))
+        rounds = exact_law(lambda rng, d=drafts, q=q, p=p: tuple(verify_sampling(d, q, p, rng)["tokens"]))
         for tokens, share in rounds.items():
             for text, chance in completions(target, tokens, gamma + 1):
                 law[text] += drafted * share * chance
@@ -183,7 +139,7 @@ def test_text_after_a_round_is_distributed_exactly_as_the_targets(seed: int, gam
 
 
 class Untouched:
-    """A generator that nobody may draw from."""
+    """A generator that must not be drawn from."""
 
     def random(self) -> float:
         raise AssertionError("rng.random was used before the input had been checked.")

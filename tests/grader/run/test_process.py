@@ -1,7 +1,7 @@
 """The child process: what it can reach, and that no learner's function harms the next one or outlives it.
 
-Most of this is tried on a bare process, which can do more than one in a sandbox; functions that misbehave, and replies
-that are forged, are tried on both. What only the sandbox promises stands in test_sandbox.py.
+All of this is tried on a bare process, which can do more than one in a sandbox. Functions that misbehave, and forged
+replies, stand in test_misbehaving.py; what only the sandbox promises stands in test_sandbox.py.
 """
 
 from __future__ import annotations
@@ -29,26 +29,6 @@ Processes = Callable[[str], list[int]]
 Start = Callable[..., Child]
 GOOD = "\ndef good(x):\n    return x + 1\n"
 ENDS, HANGS = Outcome(error="ProcessEnded", died=True), Outcome(error="TimeoutError", timed_out=True)
-
-# What follows stands in a submission: it finds the pipes of the wire and writes to all of them.
-TOOLS = """
-import os, stat, struct, json
-
-def write_to_pipes(data):
-    for number in range(64):
-        try:
-            if stat.S_ISFIFO(os.fstat(number).st_mode):
-                os.write(number, data)
-        except OSError:
-            pass
-
-def forge(tree):
-    text = tree if isinstance(tree, bytes) else json.dumps(tree).encode()
-    write_to_pipes(struct.pack("<II", len(text), 0) + text)
-
-def d(**items):
-    return {"d": [[key, value] for key, value in items.items()]}
-"""
 
 
 def asked(child: Child, function: str, it: Call) -> Outcome:
