@@ -33,20 +33,8 @@ libc = ctypes.CDLL(None, use_errno=True)
 def good(x):
     return x + 1
 
-def folder(path):
-    return sorted(os.listdir(path))
-
-def exists(path):
-    return os.path.exists(os.path.expanduser(path))
-
-def module(name):
-    return importlib.import_module(name).__name__
-
-def places():
-    return [sys.executable, sys.prefix, os.getcwd(), *sys.path, *sys.argv]
-
-def environment():
-    return dict(os.environ)
+def evaluates(expression):
+    return eval(expression)
 
 def starts(how):
     if how == "fork":
@@ -57,9 +45,6 @@ def starts(how):
         os.posix_spawn(sys.executable, ["python"], {})
     elif how == "program":
         subprocess.run([sys.executable, "-c", "pass"])
-
-def leaves_its_session():
-    os.setsid()
 
 def writes(path):
     with open(path, "w") as file:
@@ -90,9 +75,6 @@ def opens_many():
     while True:
         files.append(open("/dev/null"))
 
-def raises_limit(name):
-    resource.setrlimit(getattr(resource, name), (resource.RLIM_INFINITY,) * 2)
-
 def limits():
     names = ("AS", "CPU", "FSIZE", "NOFILE", "CORE")
     return [resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name in names]
@@ -108,9 +90,6 @@ def calls_system(name, *arguments):
 
 def sleeps(seconds):
     time.sleep(seconds)
-
-def machine():
-    return os.uname().nodename
 """
 
 
@@ -150,6 +129,15 @@ def asked(child: Child, function: str, *arguments: Any) -> Outcome:
     return outcome
 
 
+def told(child: Child, expression: str) -> Outcome:
+    return asked(child, "evaluates", expression)
+
+
+def in_folder(child: Child, folder: str) -> list[str]:
+    names: list[str] = told(child, f"sorted(os.listdir({folder!r}))").value
+    return names
+
+
 def in_space(space: str) -> list[str]:
     """The processes of a process namespace."""
     found = []
@@ -176,36 +164,36 @@ def fingerprint(folder: Path) -> str:
 
 
 def test_the_root_holds_python_numpy_and_the_kit_only(looks: Child) -> None:
-    assert set(asked(looks, "folder", "/").value) <= {
+    assert set(in_folder(looks, "/")) <= {
         *("dev", "etc", "kit", "lib", "lib64", "python", "site", "tmp", "usr")
     }
-    assert asked(looks, "folder", "/kit").value == ["dspark_mini", "grader"]
-    assert set(asked(looks, "folder", "/site").value) <= {"numpy", "numpy.libs"}
-    assert asked(looks, "folder", "/dev").value == ["null", "urandom", "zero"]
-    assert set(asked(looks, "folder", "/etc").value) <= {"alternatives", "ld.so.cache"}
-    assert set(asked(looks, "folder", "/usr").value) <= {"bin", "lib", "lib64"}
-    assert asked(looks, "folder", "/tmp").value == []
+    assert in_folder(looks, "/kit") == ["dspark_mini", "grader"]
+    assert set(in_folder(looks, "/site")) <= {"numpy", "numpy.libs"}
+    assert in_folder(looks, "/dev") == ["null", "urandom", "zero"]
+    assert set(in_folder(looks, "/etc")) <= {"alternatives", "ld.so.cache"}
+    assert set(in_folder(looks, "/usr")) <= {"bin", "lib", "lib64"}
+    assert in_folder(looks, "/tmp") == []
 
 
 def test_neither_paths_nor_the_environment_tell_anything(looks: Child) -> None:
-    assert asked(looks, "exists", str(process.ROOT)).value is False
-    seen = str(asked(looks, "places").value)
+    assert told(looks, f"os.path.exists({str(process.ROOT)!r})").value is False
+    seen = str(told(looks, "[sys.executable, sys.prefix, os.getcwd(), *sys.path, *sys.argv]").value)
     assert str(process.ROOT) not in seen and str(Path.home()) not in seen
-    environment = asked(looks, "environment").value
+    environment = told(looks, "dict(os.environ)").value
     assert set(environment) <= {*sandbox.QUIET, "LD_LIBRARY_PATH", "PWD", "LC_CTYPE"}
-    assert "do not tell" not in str(environment) and asked(looks, "machine").value == "sandbox"
+    assert "do not tell" not in str(environment) and told(looks, "os.uname().nodename").value == "sandbox"
 
 
 @pytest.mark.parametrize("name", ["numpy", "dspark_mini.inputs", "grader", "sqlite3"])
 def test_the_standard_library_numpy_and_the_kit_can_be_imported(looks: Child, name: str) -> None:
-    assert asked(looks, "module", name) == Outcome(value=name)
+    assert told(looks, f"importlib.import_module({name!r}).__name__") == Outcome(value=name)
 
 
 @pytest.mark.parametrize(
     "name", ["dspark_mini.drafting", "grader.lessons.checks", "grader.run.sandbox", "nbformat", "pip"]
 )
 def test_the_reference_the_tests_and_installed_packages_cannot_be_imported(looks: Child, name: str) -> None:
-    assert asked(looks, "module", name).error == "ModuleNotFoundError"
+    assert told(looks, f"importlib.import_module({name!r}).__name__").error == "ModuleNotFoundError"
 
 
 # --- What can be done --------------------------------------------------------------------------------
@@ -237,16 +225,17 @@ def test_the_kit_is_the_same_for_the_next_child(kit: Path, start: Start) -> None
 def test_the_work_folder_is_small_and_empty_for_the_next_child(start: Start) -> None:
     child = start()
     assert 1 << 20 < asked(child, "fills_the_folder").value <= sandbox.WORK_BYTES
-    assert asked(child, "folder", "/tmp").value != []
+    assert in_folder(child, "/tmp") != []
     child.close()
-    assert asked(child, "folder", "/tmp").value == [] and asked(start(), "folder", "/tmp").value == []
+    assert in_folder(child, "/tmp") == [] == in_folder(start(), "/tmp")
 
 
 def test_there_are_limits_that_nobody_inside_can_raise(looks: Child) -> None:
     limits = asked(looks, "limits").value
     assert limits == [(n, n) for n in (1 << 30, 600, 1 << 20, 64, 0)]
     for name in ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_FSIZE", "RLIMIT_NOFILE"):
-        assert asked(looks, "raises_limit", name).error in ("ValueError", "PermissionError")
+        error = told(looks, f"resource.setrlimit(resource.{name}, (-1, -1))").error
+        assert error in ("ValueError", "PermissionError")
     assert asked(looks, "opens_many").error == "OSError"
 
 
@@ -281,7 +270,7 @@ def test_calls_that_no_exercise_needs_are_refused(looks: Child, name: str, argum
 
 def test_nothing_is_left_when_a_child_is_closed(start: Start) -> None:
     child = start()
-    asked(child, "leaves_its_session")
+    told(child, "os.setsid()")
     (first,) = Path(f"/proc/{child.process.pid}/task/{child.process.pid}/children").read_text().split()
     space = os.readlink(f"/proc/{first}/ns/pid")
     assert len(in_space(space)) == 2

@@ -246,7 +246,7 @@ DAMAGED: dict[str, list[Any]] = {
     "too many axes": [{"a": ["?", [1] * 9]}],
     "more than its bytes": [{"a": ["d", [3]]}, {"a": ["d", [2**40, 2**40]]}],
     "nothing, of astronomic size": [{"a": ["d", [0, 2**63]]}, {"a": ["d", [10**9, 0]]}],
-    "numbers beyond their dtype": [
+    "beyond the dtype": [
         {"n": ["b", 300]},
         {"n": ["L", -1]},
         {"n": ["Q", 2**64]},
