@@ -13,15 +13,7 @@ import pytest
 
 from dspark_mini.drafts import Logits
 from dspark_mini.engine import Round
-from dspark_mini.race import (
-    BLOCK_SIZE,
-    RaceOptions,
-    Run,
-    acceptance_by_position,
-    summarise,
-    time_methods,
-    verify_ratio,
-)
+from dspark_mini.race import BLOCK_SIZE, RaceOptions, Run, acceptance_by_position, summarise, time_methods, verify_ratio
 from dspark_mini.toy import ToyAutoregressiveDrafter, ToyDrafter, ToyTarget
 from dspark_mini.trace import PARTS
 

@@ -13,15 +13,7 @@ import pytest
 
 from dspark_mini.contracts import generator, integers, number, takes
 from grader.check import text
-from grader.check.judges import (
-    Law,
-    LawCase,
-    SameSeed,
-    Values,
-    is_improbable,
-    told,
-    with_seed,
-)
+from grader.check.judges import Law, LawCase, SameSeed, Values, is_improbable, told, with_seed
 from grader.check.report import Report
 from grader.lessons.tasks import Hidden, Property, Task, example, values
 from grader.run.child import calling

@@ -220,24 +220,10 @@ def test_pictures_have_words_and_tables_have_headings() -> None:
         assert len(page.all("h1")) == 1 and page.all("html") == [{"lang": "en"}] and page.all("title")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "../../etc/passwd",
-        "/abs",
-        "CON",
-        "",
-        ".",
-        "a\x00b",
-        "a\nb",
-        "é" * 300,
-        "\udcff",
-        "<b>",
-        "a\\b",
-        "％２e",
-        "x" * 999,
-    ],
-)
+NAMES = ["../../etc/passwd", "/abs", "CON", "", ".", "a\x00b", "a\nb", "é" * 300, "\udcff", "<b>", "a\\b", "％２e"]
+
+
+@pytest.mark.parametrize("name", [*NAMES, "x" * 999])
 def test_file_names_are_safe_whatever_a_student_is_called(tmp_path: Path, name: str) -> None:
     [file] = file_names([result(name)])
     assert re.fullmatch(r"[a-z0-9][a-z0-9-]{0,50}\.html", file)

@@ -55,12 +55,8 @@ def graded(*cells: CellJson) -> Any:
 
 
 def test_every_cell_of_the_learner_runs_in_its_order() -> None:
-    assert sources(cell("a = 1"), cell("b = 2", "task-2-4"), cell("c = 3", "helper"), cell(["d = 4\n", "e = 5"])) == [
-        "a = 1",
-        "b = 2",
-        "c = 3",
-        "d = 4\ne = 5",
-    ]
+    cells = [cell("a = 1"), cell("b = 2", "task-2-4"), cell("c = 3", "helper"), cell(["d = 4\n", "e = 5"])]
+    assert sources(*cells) == ["a = 1", "b = 2", "c = 3", "d = 4\ne = 5"]
 
 
 def test_a_locked_cell_runs_as_it_was_handed_out_and_a_check_not_at_all() -> None:
@@ -164,20 +160,8 @@ def test_every_format_version_gives_the_same_cells(version: tuple[int, int]) -> 
 
 
 BROKEN = [
-    "",
-    '{"cells": []}',
-    "hello",
-    "null",
-    "7",
-    "[]",
-    "{}",
-    "NaN",
-    '{"cells": 7}',
-    '{"cells": {"a": 1}}',
-    '{"worksheets": 7}',
-    '{"cells": [',
-    "[" * 100_000,
-    '{"cells": ' * 100_000,
+    *("", '{"cells": []}', "hello", "null", "7", "[]", "{}", "NaN", '{"cells": 7}', '{"cells": {"a": 1}}'),
+    *('{"worksheets": 7}', '{"cells": [', "[" * 100_000, '{"cells": ' * 100_000),
     '{"cells": [' + "[" * 100_000 + "]" * 100_000 + "]}",
 ]
 

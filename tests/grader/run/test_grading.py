@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from grader.lessons.checks import TASKS
 from grader.read.submissions import Source, tasks_of
-from grader.run import kit
+from grader.run import kit, process
 from grader.run.grading import Result, grade
 
 LESSON = "02_parallel_drafting"
@@ -199,3 +200,44 @@ def test_another_kit_has_other_hidden_cases(monkeypatch: pytest.MonkeyPatch) -> 
     assert before == kit.grading_seed("2.5") != kit.grading_seed("2.4")
     monkeypatch.setattr(kit, "kit_fingerprint", lambda: "another")
     assert kit.grading_seed("2.5") != before
+
+
+# --- Time, and what a function keeps ------------------------------------------------------------------
+
+
+def test_a_submission_that_takes_all_its_time_to_load_is_too_slow(
+    tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "SUBMISSION_SECONDS", 2.5)
+    file = tmp_path / "slow.py"
+    file.write_text("import time\ntime.sleep(60)\ndef dflash_parallel_candidates(x):\n    return x\n")
+    begin, result = time.monotonic(), grade(Source("slow", file), library)
+    assert result.score == 0 and time.monotonic() - begin < 10
+    (report,) = [r for r in result.reports if r.function == "dflash_parallel_candidates"]
+    assert report.status == "timeout"
+
+
+KEEPS = """
+import numpy as np
+kept = []
+
+def dflash_parallel_candidates(block_logits):
+    kept.append(np.shape(block_logits))
+    return f"LEAK {kept}" if len(kept) > 60 else [int(np.argmax(row)) for row in block_logits]
+
+def dspark_markov_candidates(block_logits, anchor_token, markov_bias):
+    return f"LEAK {kept}"
+"""
+
+
+def test_hidden_inputs_that_a_function_keeps_are_not_shown_with_its_visible_results(
+    tmp_path: Path, library: Path
+) -> None:
+    file = tmp_path / "keeps.py"
+    file.write_text(KEEPS)
+    reports = {report.function: report for report in grade(Source("keeps", file), library).reports}
+    keeps, tells = reports["dflash_parallel_candidates"], reports["dspark_markov_candidates"]
+    assert any(result.passed for result in keeps.properties) and not keeps.passed
+    assert "once other calls had been made" in str(keeps.to_json())
+    assert "LEAK []" in str(tells.to_json())
+    assert "LEAK [(" not in str(keeps.to_json()) + str(tells.to_json())

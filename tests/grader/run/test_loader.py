@@ -41,24 +41,10 @@ def names_of(*sources: str) -> Names:
 # --- Magics and shell escapes ------------------------------------------------------------------------
 
 MAGICS = [
-    "%matplotlib inline",
-    "%load_ext autoreload",
-    "%time 1 + 1",
-    "%config InlineBackend.figure_format = 'retina'",
-    "!pip install numpy",
-    "!!ls",
-    '!echo "it\'s (not" [closed',
-    "files = !ls *.py",
-    "a, b = !echo x",
-    "timing = %timeit -o 1 + 1",
-    "?print",
-    "print?",
-    "x.append??",
-    "%cd /",
-    "rows[0]?",
-    "f(1)?",
-    "    ",
-    "# a comment with % and ! and ?",
+    *("%matplotlib inline", "%load_ext autoreload", "%time 1 + 1", "%config InlineBackend.figure_format = 'retina'"),
+    *("!pip install numpy", "!!ls", '!echo "it\'s (not" [closed', "files = !ls *.py", "a, b = !echo x"),
+    *("timing = %timeit -o 1 + 1", "?print", "print?", "x.append??", "%cd /", "rows[0]?", "f(1)?"),
+    *("    ", "# a comment with % and ! and ?"),
 ]
 STATEMENTS = [
     "numbers = [1, 2, 3]",
@@ -274,22 +260,14 @@ def test_each_namespace_is_empty_and_of_its_own() -> None:
 # --- Which piece defines a function ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "def f(x): pass",
-        "x = 1\n\ndef f (\n    x): pass",
-        "async def f(x): pass",
-        "f = lambda x: x",
-        "f=other",
-        "class A:\n    def f(self): pass",
-        "def f(:\n",
-        "x = (\ndef f(a):\n    return",
-        "%%time\ndef f(x): pass",
-        "if True:\n\tdef f(x): pass",
-        "\n" * 50 + "def f(x): pass",
-    ],
-)
+DEFINITIONS = [
+    *("def f(x): pass", "x = 1\n\ndef f (\n    x): pass", "async def f(x): pass", "f = lambda x: x", "f=other"),
+    *("class A:\n    def f(self): pass", "def f(:\n", "x = (\ndef f(a):\n    return", "%%time\ndef f(x): pass"),
+    *("if True:\n\tdef f(x): pass", "\n" * 50 + "def f(x): pass"),
+]
+
+
+@pytest.mark.parametrize("source", DEFINITIONS)
 def test_definitions_are_found_even_in_broken_code(source: str) -> None:
     assert defines(source, "f")
 

@@ -15,10 +15,8 @@ from typing import Any
 
 import pytest
 
-from grader.read.submissions import Source
 from grader.run import process, sandbox
 from grader.run.child.calling import Outcome, call
-from grader.run.grading import grade
 from grader.run.process import Child, Piece, child_library
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the sandbox is for Linux")
@@ -164,9 +162,7 @@ def fingerprint(folder: Path) -> str:
 
 
 def test_the_root_holds_python_numpy_and_the_kit_only(looks: Child) -> None:
-    assert set(in_folder(looks, "/")) <= {
-        *("dev", "etc", "kit", "lib", "lib64", "python", "site", "tmp", "usr")
-    }
+    assert set(in_folder(looks, "/")) <= {*("dev", "etc", "kit", "lib", "lib64", "python", "site", "tmp", "usr")}
     assert in_folder(looks, "/kit") == ["dspark_mini", "grader"]
     assert set(in_folder(looks, "/site")) <= {"numpy", "numpy.libs"}
     assert in_folder(looks, "/dev") == ["null", "urandom", "zero"]
@@ -304,41 +300,3 @@ def test_a_task_has_a_budget_and_the_next_one_its_own(start: Start, monkeypatch:
     assert asked(child, "other", 7).value == 7
     child.clock.left = 0.0  # the submission's own budget
     assert asked(child, "other", 7) == HANGS
-
-
-def test_a_submission_that_takes_all_its_time_to_load_is_too_slow(
-    tmp_path: Path, kit: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(process, "SUBMISSION_SECONDS", 2.5)
-    file = tmp_path / "slow.py"
-    file.write_text("import time\ntime.sleep(60)\ndef dflash_parallel_candidates(x):\n    return x\n")
-    begin, result = time.monotonic(), grade(Source("slow", file), kit)
-    assert result.score == 0 and time.monotonic() - begin < 10
-    (report,) = [r for r in result.reports if r.function == "dflash_parallel_candidates"]
-    assert report.status == "timeout"
-
-
-# --- What comes back ---------------------------------------------------------------------------------
-
-KEEPS = """
-import numpy as np
-kept = []
-
-def dflash_parallel_candidates(block_logits):
-    kept.append(np.shape(block_logits))
-    return f"LEAK {kept}" if len(kept) > 60 else [int(np.argmax(row)) for row in block_logits]
-
-def dspark_markov_candidates(block_logits, anchor_token, markov_bias):
-    return f"LEAK {kept}"
-"""
-
-
-def test_hidden_inputs_that_a_function_keeps_are_not_shown_with_its_visible_results(tmp_path: Path, kit: Path) -> None:
-    file = tmp_path / "keeps.py"
-    file.write_text(KEEPS)
-    reports = {report.function: report for report in grade(Source("keeps", file), kit).reports}
-    keeps, tells = reports["dflash_parallel_candidates"], reports["dspark_markov_candidates"]
-    assert any(result.passed for result in keeps.properties) and not keeps.passed
-    assert "once other calls had been made" in str(keeps.to_json())
-    assert "LEAK []" in str(tells.to_json())
-    assert "LEAK [(" not in str(keeps.to_json()) + str(tells.to_json())
