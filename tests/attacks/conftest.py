@@ -39,9 +39,7 @@ PARTLY_RIGHT = RIGHT.replace("if tried else math.nan", "if tried else 0.0")
 ATTACKS_IN_A_ROW = 4
 SECRET = "the instructor's own secret"
 BUDGETS = {"calling.py": ("CALL_SECONDS", 0.8), "loader.py": ("CELL_SECONDS", 0.8)}
-SHORT = (
-    "from grader.run import process; process.CALL_SECONDS = process.CELL_SECONDS = 0.8; process.GRACE_SECONDS = 1.0; "
-)
+SHORT = "from grader.run import process as p; p.CALL_SECONDS = p.CELL_SECONDS = 0.8; p.GRACE_SECONDS = 1.0; "
 # Runs `dspark-mini` with short budgets in the processes that grade and in those of the submissions.
 QUICK = f"""
 import contextlib, re
@@ -278,12 +276,8 @@ def listening(course: Path) -> Iterator[tuple[dict[str, str], list[str]]]:
         "ABSTRACT": (socket.AF_UNIX, socket.SOCK_STREAM, abstract),
         "UNIX": (socket.AF_UNIX, socket.SOCK_STREAM, str(course / "s")),
     }
-    places = {
-        "ROOT": repr(str(ROOT)),
-        "COURSE": repr(str(course)),
-        "GRADER_SECRET": repr(SECRET),
-        "GRADER": repr(os.getpid()),
-    }
+    here = {"ROOT": str(ROOT), "COURSE": str(course), "GRADER_SECRET": SECRET, "GRADER": os.getpid()}
+    places = {word: repr(place) for word, place in here.items()}
     with contextlib.ExitStack() as stack:
         for name, (family, kind, address) in kinds.items():
             server = stack.enter_context(socket.socket(family, kind))

@@ -9,31 +9,6 @@ from typing import Any
 
 import pytest
 
-FORGE = r"""
-import json, os, stat, struct
-
-def pipes():
-    for number in range(64):
-        try:
-            if stat.S_ISFIFO(os.fstat(number).st_mode):
-                yield number
-        except OSError:
-            pass
-
-def send_raw(data):
-    for number in pipes():
-        try:
-            os.write(number, data)
-        except OSError:
-            pass
-
-def forge(tree):
-    text = tree if isinstance(tree, bytes) else json.dumps(tree).encode()
-    send_raw(struct.pack("<II", len(text), 0) + text)
-
-def d(**items):
-    return {"d": [[key, value] for key, value in items.items()]}
-"""
 WRONG = "def conditional_acceptance(accepted_counts, block_size):\n    return [0.5] * block_size\n"
 NONE = "conditional_acceptance = None\n"
 
@@ -129,7 +104,6 @@ EXITS: dict[str, tuple[str, str]] = {
         "import os, sys\nfor s in (sys.stdin, sys.stdout, sys.stderr): s.close()\n"
         "for n in (0, 1, 2): os.close(n)\n# %%\nRIGHT",
     ),
-    "the wire closed": ("0 error", FORGE + function("[os.close(n) for n in list(pipes())]")),
     "what is done at exit": (
         "full pass",
         "import atexit, gc, weakref\ndef forever(*a):\n    while True: pass\natexit.register(forever)\n"
@@ -296,47 +270,7 @@ LIES: dict[str, tuple[str, str]] = {
     ),
 }  # fmt: skip
 
-# A reply needs the number of its call: the calls of the batch count from 1.
-WIRE: dict[str, tuple[str, str]] = {
-    "garbage on the wire": ("0 error", FORGE + function("send_raw(b'garbage!' * 100)")),
-    "half a message": ("0 timeout", FORGE + function("send_raw(struct.pack('<II', 1 << 20, 1 << 20))")),
-    "a message of four gigabytes": ("0 error", FORGE + function("send_raw(b'\\xff' * 8)")),
-    "replies of the future": (
-        "0 error", FORGE + function("for n in range(1, 500): forge(d(number=n + 50, value={'l': [0.5]}))"),
-    ),
-    "replies of the past": (
-        "0 error",
-        FORGE + "RIGHT\n# %%\nright = conditional_acceptance\n"
-        + function("forge(d(number=0, value={'l': [0.5]}))\n    return right(accepted_counts, block_size)"),
-    ),
-    "replies in another order": (
-        "0 error", FORGE + function("for n in range(100, 0, -1): forge(d(number=n, value={'l': [0.5]}))")
-    ),
-    "a reply that is a pickle": (
-        "0 error", FORGE + function("send_raw(b'\\x80\\x04\\x95' + b'cos\\nsystem\\n(S\"touch pickled\"\\ntR.' * 9)")
-    ),
-    "an array of objects on the wire": (
-        "0 error", FORGE + function("forge(d(number=1, value={'a': ['O', [1]]}))")
-    ),
-    "an array of a negative size": ("0 error", FORGE + function("forge(d(number=1, value={'a': ['d', [-1, -1]]}))")),
-    "a number that is infinite": ("0 error", FORGE + function("forge(b'{\"d\": [[\"number\", Infinity]]}')")),
-    "a reply nested too deeply": ("0 error", FORGE + function("forge(b'[' * 10 ** 6)")),
-    "a reply that says that all is well": (
-        "0 error", FORGE + function("forge(d(loaded={'d': []}, defined={'l': []}, score=15, status='pass'))")
-    ),
-    "points forged while loading": (
-        "0 error", FORGE + NONE + "forge(d(loaded={'d': []}, defined={'l': ['conditional_acceptance']}))\nos._exit(0)"
-    ),
-    "pieces forged while loading": ("full pass", FORGE + "forge(d(running=99))\n# %%\nRIGHT"),
-    "the next requests read away": (
-        "0 timeout",
-        FORGE + "import time\n"
-        + function("for n in pipes():\n        try: os.set_blocking(n, False), os.read(n, 1 << 20)\n"
-                   "        except OSError: pass\n    time.sleep(1000)"),
-    ),
-}  # fmt: skip
-
-ATTACKS = LOOPS | BOMBS | EXITS | PATCHES | LIES | WIRE
+ATTACKS = LOOPS | BOMBS | EXITS | PATCHES | LIES
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

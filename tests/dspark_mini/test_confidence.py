@@ -1,4 +1,4 @@
-"""Laws of the confident prefix and of the conditional acceptance."""
+"""Check values of the confident prefix, and laws of the conditional acceptance."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from hypothesis import strategies as st
 
 from dspark_mini import choose_confident_prefix, conditional_acceptance
 
-UNIT = st.integers(0, 8).map(lambda n: n / 8.0)  # equality with a threshold is exact and frequent
-CONFIDENCES = st.lists(UNIT, min_size=1, max_size=12)
-LIMITS = st.tuples(st.integers(1, 9), st.integers(0, 9)).map(lambda pair: (pair[0], sum(pair)))
 MANY = settings(max_examples=50, deadline=None)
 
 
@@ -30,36 +27,6 @@ def test_the_check_values() -> None:
     assert choose_confident_prefix([0.1, 0.9], 0.5, 1, 4) == 1
     assert choose_confident_prefix([0.9] * 10, 0.5, 1, 4) == 4
     assert conditional_acceptance([0, 1, 2, 2], 3) == [3 / 4, 2 / 3, 0.0]
-
-
-@MANY
-@given(CONFIDENCES, UNIT, UNIT, LIMITS)
-def test_a_higher_threshold_never_lengthens_the_prefix(
-    confidences: list[float], one: float, other: float, limits: tuple[int, int]
-) -> None:
-    low, high = min(one, other), max(one, other)
-    assert choose_confident_prefix(confidences, high, *limits) <= choose_confident_prefix(confidences, low, *limits)
-
-
-@MANY
-@given(CONFIDENCES, UNIT, LIMITS, st.data())
-def test_a_higher_confidence_never_shortens_the_prefix(
-    confidences: list[float], threshold: float, limits: tuple[int, int], data: st.DataObject
-) -> None:
-    k = data.draw(st.integers(0, len(confidences) - 1))
-    raised = [*confidences[:k], max(confidences[k], data.draw(UNIT)), *confidences[k + 1 :]]
-    before = choose_confident_prefix(confidences, threshold, *limits)
-    assert choose_confident_prefix(raised, threshold, *limits) >= before
-
-
-@MANY
-@given(CONFIDENCES, UNIT, LIMITS)
-def test_the_length_lies_within_the_limits_and_what_there_is(
-    confidences: list[float], threshold: float, limits: tuple[int, int]
-) -> None:
-    low, high = limits
-    length = choose_confident_prefix(confidences, threshold, low, high)
-    assert min(low, len(confidences)) <= length <= min(high, len(confidences))
 
 
 def test_the_limits_must_be_in_order() -> None:

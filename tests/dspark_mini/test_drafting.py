@@ -46,25 +46,6 @@ def test_the_check_values() -> None:
 
 
 @MANY
-@given(SHAPES.flatmap(eighths), st.data())
-def test_a_constant_and_a_scale_of_each_row_change_no_candidate(block: np.ndarray, data: st.DataObject) -> None:
-    shift = data.draw(eighths((len(block), 1), -800, 800))
-    scale = 2.0 ** data.draw(hnp.arrays(np.int64, (len(block), 1), elements=st.integers(-3, 20)))
-    assert dflash_parallel_candidates(scale * block + shift) == dflash_parallel_candidates(block)
-
-
-@MANY
-@given(chains(), st.data())
-def test_a_constant_added_to_a_row_of_logits_or_of_biases_changes_no_chain(
-    case: tuple[np.ndarray, int, dict[int, np.ndarray]], data: st.DataObject
-) -> None:
-    block, anchor, bias = case
-    shift = data.draw(eighths((len(block), 1), -800, 800))
-    lifted = {token: row + data.draw(st.integers(-9, 9)) for token, row in bias.items()}
-    assert dspark_markov_candidates(block + shift, anchor, lifted) == dspark_markov_candidates(block, anchor, bias)
-
-
-@MANY
 @given(SHAPES.flatmap(eighths), st.integers(-3, 2000))
 def test_without_biases_the_chain_is_the_parallel_block(block: np.ndarray, anchor: int) -> None:
     assert dspark_markov_candidates(block, anchor, {}) == dflash_parallel_candidates(block)

@@ -164,14 +164,6 @@ def test_the_emitted_law_is_the_targets(drafter: str, step: str, trim: Callable[
     assert distance(block_first, drafter, length=3) < 1e-12  # one round of two drafts
 
 
-def test_a_gate_that_looks_at_the_drafted_token_changes_the_law() -> None:
-    def verify_token_1_only(tokens: Any, q: Any, p: Any, rng: Any) -> dict[str, Any]:
-        kept = 1 if tokens == [1] else 0
-        return Steps().verify_sampling(tokens[:kept], q[:kept], p[: kept + 1], rng)
-
-    assert distance(chains(1, verify_sampling=verify_token_1_only), "dspark") > 0.01
-
-
 def test_a_step_of_ones_own_runs_at_every_temperature_and_two_share_them() -> None:
     calls = []
     steps = {name: lambda *_, name=name, step=step: calls.append(name) or step(*_) for name, step in (

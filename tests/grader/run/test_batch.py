@@ -109,9 +109,8 @@ def test_line_cut_short_is_dropped_and_the_journal_goes_on_after_the_whole_ones(
 
 
 def test_lines_that_are_not_results_are_passed_over(tmp_path: Path) -> None:
-    (tmp_path / "journal").write_bytes(
-        b'nothing\n[1]\n{"key": 3, "result": {}}\n{"key": "a", "result": {"score": 1}}\n\xff\n'
-    )
+    lines = b'nothing\n[1]\n{"key": 3, "result": {}}\n{"key": "a", "result": {"score": 1}}\n\xff\n'
+    (tmp_path / "journal").write_bytes(lines)
     with Journal(tmp_path / "journal") as journal:
         assert len(journal) == 1 and journal["a"] == {"score": 1}
 

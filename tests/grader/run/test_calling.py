@@ -151,9 +151,6 @@ def test_a_scripted_generator_is_a_generator_in_all_other_ways() -> None:
     assert outcome(lambda rng: rng.uniform([0.0, 2.0], 4.0), Seed(0, (0.5, 0.25))).value.tolist() == [2.0, 2.5]
 
 
-# --- Comparing before and after ----------------------------------------------------------------------
-
-
 # --- Results -----------------------------------------------------------------------------------------
 
 

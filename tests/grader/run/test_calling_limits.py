@@ -86,20 +86,6 @@ def test_a_call_in_another_thread_works_without_a_limit() -> None:
     assert results == [Outcome(value=2)]
 
 
-@pytest.mark.usefixtures("short")
-def test_several_calls_stop_after_one_that_hangs() -> None:
-    def hangs(x: int) -> int:
-        if x == 2:
-            time.sleep(60)
-        if x == 1:
-            raise KeyError
-        return x
-
-    got = LocalCaller(hangs).outcomes([call(n) for n in range(5)])
-    assert [one.error for one in got] == [None, "KeyError", "TimeoutError"] and got[-1].timed_out
-    assert LocalCaller(hangs).outcomes([]) == []
-
-
 # --- Silence -----------------------------------------------------------------------------------------
 
 

@@ -166,29 +166,10 @@ def test_large_answers_of_many_calls_do_not_block_each_other(start: Start) -> No
 
 # --- Results and replies that are strange or forged --------------------------------------------------
 
-FORGED_LOADS: dict[str, str] = {
-    "no dict of errors": "d(loaded={'l': []}, defined={'l': []})",
-    "an error of an unknown piece": "d(loaded={'d': [[99, d(error='E', message='', line=None)]]}, defined={'l': []})",
-    "an infinite piece": "d(running=float('inf'))",
-    "an error of a piece that is a float": (
-        "d(loaded={'d': [[1.0, d(error='E', message='', line=None)]]}, defined={'l': []})"
-    ),
-    "an error of a piece that is a bool": (
-        "d(loaded={'d': [[True, d(error='E', message='', line=None)]]}, defined={'l': []})"
-    ),
-}
-
 
 def test_a_number_that_only_equals_the_right_one_ends_the_child(start: Start) -> None:
     child = start(TOOLS + "def f(n):\n    forge(d(number=float(n), value=7))\n" + GOOD)
     assert asked(child, "f", call(child.number + 1)) == ENDS and answers(child)
-
-
-@pytest.mark.parametrize("what", FORGED_LOADS)
-def test_a_forged_reply_while_loading_costs_only_its_piece(start: Start, what: str) -> None:
-    child = start(f"{TOOLS}\nforge({FORGED_LOADS[what]})\n", GOOD)
-    assert set(child.errors) <= {0, 1} and answers(child)
-    assert all(type(index) is int for index in child.errors)
 
 
 def test_a_child_that_says_without_end_that_it_is_loading_is_ended(
