@@ -12,12 +12,34 @@ from typing import Any
 import nbformat
 import pytest
 
+from grader.check.report import PropertyResult, Report
 from grader.lessons import build, paths
 from grader.read.submissions import tasks_of
 
 LESSON = "02_parallel_drafting"
 SERVER = os.environ.get("DSPARK_TEST_POSTGRESQL")
 Result = dict[str, Any]
+NASTY = "KeyError in line 2 of your code: '\n::set-output name=x::1\r##[error]%0A::stop-commands::x <script>&lt;=1|x`"
+
+
+def task(name: str = "2.1", points: int = 9, status: str = "partial", got: str = "[1, 1]") -> dict[str, Any]:
+    """A task of `grade --json`; of one that does not pass, the second property fails."""
+    evidence = (("input", "x = [0]"), ("expected", "[0, 1]"), ("got", got))
+    held = PropertyResult("values", "Values.", True, 9, "")
+    failed = PropertyResult("ties", "Of equal logits the lowest token id wins.", False, 5, "Use >.", evidence)
+    properties = (held,) if status == "pass" else (held, failed)
+    return Report(name, "f", status, properties).to_json() | {"points": points, "max_points": 14}
+
+
+def result(submission: str, score: int = 9, **changes: Any) -> dict[str, Any]:
+    tasks = [task(points=score, status="pass" if score == 14 else "partial")]
+    base = {"submission": submission, "lesson": LESSON, "score": score, "max_score": 14, "status": "partial"}
+    return base | {"tasks": tasks} | changes
+
+
+def unreadable(submission: str) -> dict[str, Any]:
+    nothing = {"lesson": None, "max_score": 0, "status": "unreadable", "tasks": []}
+    return result(submission, 0, **nothing, reason="It is not text in UTF-8.")
 
 
 @pytest.fixture(scope="session")

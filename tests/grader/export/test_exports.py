@@ -1,9 +1,8 @@
-"""Exports: the right grade at the right student, everybody else named, and learners' text nowhere a command."""
+"""Rosters of Canvas and Moodle: the right grade at the right student, everybody else named, no formula in a cell."""
 
 from __future__ import annotations
 
 import csv
-import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,43 +10,13 @@ from typing import Any
 
 import pytest
 
-from grader.check.report import PropertyResult, Report
-from grader.export.github import report_to_ci
-from grader.export.lms import write_canvas, write_gradescope, write_moodle
+from grader.export.lms import write_canvas, write_moodle
 from grader.export.rosters import ExportError, Transfer, inert
+from tests.grader.export.conftest import NASTY, result, task, unreadable
 
 LESSON = "02_parallel_drafting"
 PEOPLE = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
 HEADINGS = [*PEOPLE, "02 Parallel Drafting (77)", "Lab (78)", "Final Score"]
-NASTY = "KeyError in line 2 of your code: '\n::set-output name=x::1\r##[error]%0A::stop-commands::x <script>&lt;=1|x`"
-
-
-def task(name: str = "2.1", points: int = 9, status: str = "partial", got: str = "[1, 1]") -> dict[str, Any]:
-    """A task of `grade --json`; of one that does not pass, the second property fails."""
-    evidence = (("input", "x = [0]"), ("expected", "[0, 1]"), ("got", got))
-    held = PropertyResult("values", "Values.", True, 9, "")
-    failed = PropertyResult("ties", "Of equal logits the lowest token id wins.", False, 5, "Use >.", evidence)
-    properties = (held,) if status == "pass" else (held, failed)
-    return Report(name, "f", status, properties).to_json() | {"points": points, "max_points": 14}
-
-
-def result(submission: str, score: int = 9, **changes: Any) -> dict[str, Any]:
-    tasks = [task(points=score, status="pass" if score == 14 else "partial")]
-    base = {
-        "submission": submission,
-        "lesson": LESSON,
-        "score": score,
-        "max_score": 14,
-        "status": "partial",
-        "tasks": tasks,
-    }
-    return base | changes
-
-
-def unreadable(submission: str) -> dict[str, Any]:
-    return result(
-        submission, 0, lesson=None, max_score=0, status="unreadable", tasks=[], reason="It is not text in UTF-8."
-    )
 
 
 def write_rows(path: Path, rows: list[list[str]], delimiter: str = ",", encoding: str = "utf-8") -> Path:
@@ -125,6 +94,11 @@ def test_a_name_that_could_be_two_students_gets_nobody_a_grade(tmp_path: Path) -
     done, grades = canvas(tmp_path, [result("Kim Lee"), result(forged), result("kim2/eve.ipynb")], *people)
     assert done.written == 0 and {grades[n] for n in ("11", "12", "13")} == {""}
     assert [why for _, why in done.left_out] == ["its name fits several students of the list."] * 3
+
+
+def test_a_name_that_is_not_text_is_told_without_what_a_terminal_obeys(tmp_path: Path) -> None:
+    told = str(canvas(tmp_path, [result("a\udcff\x1b[2J\n")])[0]).splitlines()[1]
+    assert told == "Not written: a\ufffd\ufffd[2J\ufffd: no student of the list has this name."
 
 
 def test_two_submissions_of_one_student_are_left_to_the_instructor(tmp_path: Path) -> None:
@@ -273,105 +247,3 @@ def test_feedback_of_a_person_is_kept_and_our_own_is_replaced(tmp_path: Path) ->
     assert rows[0][6] == "Well done" and "9 of 14 points" in rows[1][6]
     _, rows = moodle(tmp_path, [result("jun", 14)], rows[1])
     assert rows[0][6] == "<p>dspark_mini: 14 of 14 points.</p>"
-
-
-# --- Gradescope --------------------------------------------------------------------------------------
-
-
-def test_gradescope_gets_one_test_per_task_with_points_and_what_to_mend(tmp_path: Path) -> None:
-    write_gradescope(
-        [result("x", tasks=[task(), task("2.2", 14, "pass")], score=23, max_score=28)], tmp_path / "results.json"
-    )
-    found = json.loads((tmp_path / "results.json").read_text())
-    assert found["score"] == 23 and found["stdout_visibility"] == "hidden" and found["output"] == "23 of 28 points."
-    first, second = found["tests"]
-    assert first["output"].splitlines()[0] == "1 of 2 properties hold." and "Hint: Use >." in first["output"]
-    assert (first["name"], first["score"], first["max_score"], first["status"]) == ("TODO 2.1 f", 9, 14, "failed")
-    assert (second["status"], second["visibility"], second["output_format"]) == ("passed", "visible", "text")
-
-
-@pytest.mark.parametrize(
-    ("results", "says"),
-    [([], "there are 0"), ([result("a"), result("b")], "there are 2"), ([unreadable("a")], "UTF-8")],
-)
-def test_gradescope_says_why_there_is_no_score(tmp_path: Path, results: list[dict[str, Any]], says: str) -> None:
-    write_gradescope(results, tmp_path / "results.json")
-    found = json.loads((tmp_path / "results.json").read_text())
-    assert found["score"] == 0 and says in found["output"]
-
-
-# --- GitHub ------------------------------------------------------------------------------------------
-
-
-def commands(lines: list[str]) -> list[tuple[str, dict[str, str], str]]:
-    """Read lines as GitHub's runner does: command, properties, data; old commands may stand anywhere in a line."""
-    found = []
-    for line in re.split(r"[\r\n]", "\n".join(lines)):
-        match = re.match(r"\s*::([\w-]+)(?: (.*?))?::(.*)", line)
-        if match:
-            pairs = dict(pair.split("=", 1) for pair in (match[2] or "").split(",") if pair)
-            found.append((match[1], pairs, match[3].replace("%0D", "\r").replace("%0A", "\n").replace("%25", "%")))
-        else:
-            found += [("old", {}, line)] * ("##[" in line)
-    return found
-
-
-def test_a_learners_text_cannot_command_a_workflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "::set-output name=a,b::c.ipynb").touch()
-    lines: list[str] = []
-    bad = result("::set-output name=a,b::c.ipynb", tasks=[task(got=NASTY)])
-    assert not report_to_ci([bad, unreadable("x\n::add-mask::y") | {"reason": NASTY}], lines.append)
-    found = commands(lines)
-    assert [name for name, _, _ in found] == ["error", "error"]
-    assert found[0][1]["file"] == "%3A%3Aset-output name=a%2Cb%3A%3Ac.ipynb" and f"Got: {NASTY}." in found[0][2]
-    assert found[1][2] == NASTY and "file" not in found[1][1]
-    summary = (tmp_path / "summary.md").read_text()
-    assert "<script>" not in summary and "\n" not in summary.strip(), "a blank line would begin Markdown again"
-
-
-@pytest.mark.parametrize(("least", "holds"), [(0, True), (9, True), (9.5, False), (14, False)])
-def test_the_threshold_decides(least: float, holds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    lines: list[str] = []
-    assert report_to_ci([result("a")], lines.append, least) is holds
-    assert not report_to_ci([unreadable("a")], [].append)
-    assert not report_to_ci([result("a", 14), result("b", 2)], [].append, 9)  # each one must reach it
-    assert lines[-1] == "Points 9/14" and any("threshold" in line for line in lines) is not holds
-
-
-def test_names_that_are_not_utf8_and_names_that_command_a_terminal_do_no_harm(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
-    name = "a\udcff\x1b[2J\n"
-    bad = result(name, tasks=[task(got=name)])
-    lines: list[str] = []
-    report_to_ci([bad], lines.append)
-    write_gradescope([bad], tmp_path / "results.json")
-    assert (
-        "a?" in "".join(lines).encode().decode() and json.loads((tmp_path / "results.json").read_text())["score"] == 9
-    )
-    assert (
-        str(canvas(tmp_path, [bad])[0]).splitlines()[1] == "Not written: a��[2J�: no student of the list has this name."
-    )
-
-
-def test_the_summary_is_added_to_what_is_there_and_stays_below_the_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    summary = tmp_path / "summary.md"
-    summary.write_text("before\n")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    report_to_ci([result(f"a{n}", tasks=[task(got="x" * 10_000)]) for n in range(200)], lambda line: None)
-    text = summary.read_text()
-    assert text.startswith("before\n<table>") and len(text) < 1 << 20 and "too long" in text and "a50" in text
-
-
-def test_a_task_that_never_ran_is_reported_by_its_reason_and_without_a_hint(tmp_path: Path) -> None:
-    reason = "SyntaxError in line 1 of your code."
-    failed = tuple(PropertyResult(name, "Says.", False, 1, "Use >.", (("got", reason),)) for name in ("ties", "values"))
-    write_gradescope([result("a", tasks=[Report("2.1", "f", "error", failed, reason).to_json()])], tmp_path / "to.json")
-    output = json.loads((tmp_path / "to.json").read_text())["tests"][0]["output"]
-    assert output == f"0 of 2 properties hold.\n{reason}"

@@ -263,7 +263,7 @@ def test_interrupted_gradings_lose_double_and_change_nothing(class_of_six: Path,
     for number, how in ((1, signal.SIGINT), (2, signal.SIGKILL), (4, signal.SIGINT)):
         process = subprocess.Popen(words, cwd=class_of_six, env=environment, stdout=subprocess.PIPE, text=True)
         wait_for(lambda number=number: len(known(journal)) >= number)  # type: ignore[misc]
-        time.sleep(rng.random() / 4)
+        time.sleep(rng.random() / 20)
         process.send_signal(how)
         said, _ = process.communicate(timeout=60)
         assert (process.returncode == 1 and "--resume" in said) if how == signal.SIGINT else process.returncode == -how
