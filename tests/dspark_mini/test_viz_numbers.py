@@ -82,11 +82,8 @@ def test_masks_have_every_cell_in_its_group() -> None:
     assert ticks(ax, "y") == ["a", "b", "c", "d"]
     figure = viz.verification_picture(verification_mask(2, 2), 2)
     check_mask(figure.axes[0], verification_mask(2, 2))
-    assert texts(figure) == ["judges x₁", "judges x₂", "bonus token"] and ticks(figure.axes[0], "y")[1:] == [
-        "x₀",
-        "x₁",
-        "x₂",
-    ]
+    assert texts(figure) == ["judges x₁", "judges x₂", "bonus token"]
+    assert ticks(figure.axes[0], "y")[1:] == ["x₀", "x₁", "x₂"]
 
 
 def test_acceptance_has_gaps_and_names_at_the_ends() -> None:
@@ -106,9 +103,8 @@ def test_lines_keep_their_style_in_every_panel() -> None:
     assert len({found.get_linestyle() for ax in figure.axes for found in ax.lines if found.get_label() == "b"}) == 1
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b"]
     (ax,) = viz.lines({"Θ": {"Θ": range(12)}}, [2**k for k in range(12)], "B", {"stop": 2}, log_x=True).axes
-    assert ticks(ax, "x") == ["1", "4", "16", "64", "256", "1024"] and [text.get_text() for text in ax.texts] == [
-        "stop"
-    ]
+    assert ticks(ax, "x") == ["1", "4", "16", "64", "256", "1024"]
+    assert [text.get_text() for text in ax.texts] == ["stop"]
     assert any(found.get_xdata()[0] == 2 and found.get_linestyle() == ":" for found in ax.lines)
 
 
@@ -154,10 +150,8 @@ def test_distributions_their_overlap_and_what_is_emitted() -> None:
     assert [ax.get_title() for ax in (first, second)] == ["position 1: accepted .60", "position 2: accepted .00"]
     left, right = viz.accepted_mass(P, Q, [1, 1, 1 / 3], [0.75, 0.25, 0.0]).axes
     assert bars(left, "drafted and rejected") == [0.0, 0.0, 0.4] and bars(right, "drafted and accepted") == [0.2] * 3
-    assert (
-        bars(right, "drawn from the residual") == [0.3, 0.1, 0.0]
-        and left.get_title() == "drafted from q: 0.60 accepted"
-    )
+    assert bars(right, "drawn from the residual") == [0.3, 0.1, 0.0]
+    assert left.get_title() == "drafted from q: 0.60 accepted"
     assert len(viz.accepted_mass(P, Q, [1, 1, 1 / 3]).axes[1].patches) == 3  # the gaps stay open
     laws = {"right": P, "naive": [0.4, 0.32, 0.28], "counted": [0.49, 0.31, 0.2]}
     axes = viz.emitted_laws(P, laws, words="ABC", tolerance=0.02).axes

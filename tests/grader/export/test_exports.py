@@ -55,21 +55,12 @@ def canvas(
     return done, {row[1]: row[-1] for row in read_rows(target, manner.get("delimiter", ","))}
 
 
-@pytest.mark.parametrize(
-    "submission",
-    [
-        "parkada_1001_208490284_02_parallel_drafting.ipynb",
-        "parkada_LATE_1001_208490284_work-1.ipynb",
-        "parkada_1001",
-        "ada@uni.edu",
-        "Ada Park",
-        "park, ada",
-        "Ada_Park.ipynb",
-        "S7",
-        "1001",
-        "submitted/ada/02_parallel_drafting/02_parallel_drafting.ipynb",
-    ],
-)
+OF_ADA = ["parkada_1001_208490284_02_parallel_drafting.ipynb", "parkada_LATE_1001_208490284_work-1.ipynb"]
+OF_ADA += ["parkada_1001", "ada@uni.edu", "Ada Park", "park, ada", "Ada_Park.ipynb", "S7", "1001"]
+OF_ADA += ["submitted/ada/02_parallel_drafting/02_parallel_drafting.ipynb"]
+
+
+@pytest.mark.parametrize("submission", OF_ADA)
 def test_canvas_finds_a_student_by_download_name_number_login_and_name(tmp_path: Path, submission: str) -> None:
     done, grades = canvas(
         tmp_path,
@@ -109,11 +100,8 @@ def test_two_submissions_of_one_student_are_left_to_the_instructor(tmp_path: Pat
 
 
 def test_excused_and_not_assigned_stay_as_they_are(tmp_path: Path) -> None:
-    people = [
-        student("Park, Ada", "1", "ada", "EX"),
-        student("Li, Jun", "2", "jun", "N/A"),
-        student("Roy, Bo", "3", "bo", "5"),
-    ]
+    people = [student("Park, Ada", "1", "ada", "EX"), student("Li, Jun", "2", "jun", "N/A")]
+    people += [student("Roy, Bo", "3", "bo", "5")]
     done, grades = canvas(tmp_path, [result("ada"), result("jun")], *people)
     assert (grades["1"], grades["2"], grades["3"]) == ("EX", "N/A", "5") and done.written == 0
     assert done.without_result == ("Roy, Bo",) and "EX" in str(done)
@@ -180,15 +168,8 @@ def test_canvas_gets_one_column_and_a_student_whose_name_is_a_formula_stays_the_
 
 # --- Moodle ------------------------------------------------------------------------------------------
 
-SHEET = [
-    "Identifier",
-    "Full name",
-    "Email address",
-    "Grade",
-    "Maximum Grade",
-    "Last modified (grade)",
-    "Feedback comments",
-]
+SHEET = ["Identifier", "Full name", "Email address", "Grade", "Maximum Grade"]
+SHEET += ["Last modified (grade)", "Feedback comments"]
 
 
 def moodle(folder: Path, results: list[dict[str, Any]], *rows: list[str]) -> tuple[Transfer, list[list[str]]]:
@@ -201,16 +182,10 @@ def participant(number: int, name: str, feedback: str = "") -> list[str]:
     return [f"Participant {number}", name, f"{name.split()[0].lower()}@uni.edu", "", "28.00", "-", feedback]
 
 
-@pytest.mark.parametrize(
-    "submission",
-    [
-        "Ada Park_657737_assignsubmission_file_",
-        "Ada Park_657737_assignsubmission_file_/x.ipynb",
-        "Participant 657737",
-        "ada",
-        "Ada Park",
-    ],
-)
+FOLDER = "Ada Park_657737_assignsubmission_file_"
+
+
+@pytest.mark.parametrize("submission", [FOLDER, f"{FOLDER}/x.ipynb", "Participant 657737", "ada", "Ada Park"])
 def test_moodle_finds_a_participant_and_scales_the_grade(tmp_path: Path, submission: str) -> None:
     done, rows = moodle(tmp_path, [result(submission)], participant(657737, "Ada Park"), participant(657738, "Jun Li"))
     assert (done.written, done.without_result) == (1, ("Jun Li",))

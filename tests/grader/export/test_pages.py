@@ -127,10 +127,8 @@ def test_a_right_solution_has_nothing_to_mend_and_an_unreadable_one_a_reason() -
 
 
 def test_the_next_step_is_a_task_that_was_started() -> None:
-    assert (
-        "Next: 2.3 f_2.3"
-        in Page(student_page(result("Jun", NOT_STARTED, PARTIAL | {"task": "2.3", "function": "f_2.3"}))).text
-    )
+    started = PARTIAL | {"task": "2.3", "function": "f_2.3"}
+    assert "Next: 2.3 f_2.3" in Page(student_page(result("Jun", NOT_STARTED, started))).text
     assert "Next: 2.2 f_2.2" in Page(student_page(result("Jun", PASSED, NOT_STARTED))).text
 
 

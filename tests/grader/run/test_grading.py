@@ -202,9 +202,6 @@ def test_another_kit_has_other_hidden_cases(monkeypatch: pytest.MonkeyPatch) -> 
     assert kit.grading_seed("2.5") != before
 
 
-# --- Time, and what a function keeps ------------------------------------------------------------------
-
-
 def test_a_submission_that_takes_all_its_time_to_load_is_too_slow(
     tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

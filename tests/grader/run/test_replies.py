@@ -53,38 +53,22 @@ def test_a_line_that_no_code_has_is_dropped(line: int) -> None:
     assert cell_error_of(ERROR | {"line": line}).line is None
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
-        {"error": 7},
-        {"error": b"E"},
-        {"message": None},
-        {"line": "3"},
-        {"line": True},
-        {"changed": 1},
-        {"timed_out": None},
-    ],
-)
+PARTS: list[dict[str, Any]] = [{"error": 7}, {"error": b"E"}, {"message": None}, {"line": "3"}, {"line": True}]
+PARTS += [{"changed": 1}, {"timed_out": None}]
+
+
+@pytest.mark.parametrize("part", PARTS)
 def test_a_part_of_a_wrong_type_ends_the_child(part: dict[str, Any]) -> None:
     with pytest.raises(ChildDied):
         outcome_of(ERROR | part)
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        {},
-        {"loaded": {}},
-        {"loaded": [], "defined": []},
-        {"loaded": {}, "defined": "f"},
-        {"loaded": {2: ERROR}, "defined": []},
-        {"loaded": {-1: ERROR}, "defined": []},
-        {"loaded": {1.0: ERROR}, "defined": []},
-        {"loaded": {True: ERROR}, "defined": []},
-        {"loaded": {"0": ERROR}, "defined": []},
-        {"loaded": {0: "an error"}, "defined": []},
-    ],
-)
+ENDS: list[dict[str, Any]] = [{}, {"loaded": {}}, {"loaded": [], "defined": []}, {"loaded": {}, "defined": "f"}]
+ENDS += [{"loaded": {index: ERROR}, "defined": []} for index in (2, -1, 1.0, True, "0", float("inf"))]
+ENDS += [{"loaded": {0: "an error"}, "defined": []}]
+
+
+@pytest.mark.parametrize("reply", ENDS)
 def test_a_forged_end_of_loading_ends_the_child(reply: dict[str, Any]) -> None:
     with pytest.raises(ChildDied):
         loaded_of(reply, 2)

@@ -144,9 +144,6 @@ def test_bias_rows_cross_as_bias_rows() -> None:
     assert got[3].tolist() == [0.5, -INF] and not got[4].any()
 
 
-# --- What is not plain data ---------------------------------------------------------------------------
-
-
 class Odd:
     """Not plain data."""
 
