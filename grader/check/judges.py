@@ -193,6 +193,7 @@ class Law:
     examples: tuple[LawCase, ...] = ()
     hidden: Callable[[np.random.Generator], Iterable[LawCase]] | None = None
     samples: int = 2000
+    in_words: Callable[[Any], str] = shown  # writes an outcome for the learner
 
     @property
     def is_empty(self) -> bool:
@@ -219,11 +220,11 @@ class Law:
             except Exception:  # the result has another shape than the law speaks of
                 counts[None] += 1
             if counts[None]:
-                return f"one of the outcomes {shown(list(case.law))}", told(result)
+                return f"one of these: {'; '.join(map(self.in_words, case.law))}", told(result)
         for outcome, probability in case.law.items():
             if is_improbable(counts[outcome], self.samples, probability):
-                share = f"{counts[outcome] / self.samples:.3f} of {self.samples} draws"
-                return f"{shown(outcome)} with probability {probability:.3f}", share
+                share = f"that outcome with frequency {counts[outcome] / self.samples:.3f}, in {self.samples} calls"
+                return f"{self.in_words(outcome)}, with probability {probability:.3f}", share
         return None
 
 

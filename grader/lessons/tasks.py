@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dspark_mini.contracts import Contract
+from grader.check.comparison import shown
 from grader.check.fresh_evidence import Forgetful, with_fresh_evidence
 from grader.check.judges import (
     Evidence,
@@ -233,12 +234,16 @@ def values(name: str, weight: int, part: Callable[[Any], Any] = whole_result) ->
 
 
 def law(
-    name: str, weight: int, outcome_of: Callable[[Any], Any], samples: int = 2000
+    name: str,
+    weight: int,
+    outcome_of: Callable[[Any], Any],
+    samples: int = 2000,
+    in_words: Callable[[Any], str] = shown,
 ) -> Callable[[str, str, LawCase], Property]:
     """A property of the distribution of a random result: law("bonus", 2, outcome_of)(says, hint, case)."""
 
     def written(says: str, hint: str, *examples: LawCase) -> Property:
-        return Property(name, weight, says, hint, Law(outcome_of, examples, samples=samples))
+        return Property(name, weight, says, hint, Law(outcome_of, examples, samples=samples, in_words=in_words))
 
     return written
 

@@ -82,6 +82,16 @@ def path_of(result: dict[str, list[int]]) -> tuple[int, ...]:
     return tuple(result["path"])
 
 
+def path_in_words(path: tuple[int, ...]) -> str:
+    nodes = ", ".join(map(str, path))
+    return f"accepts node{'s' * (len(path) > 1)} {nodes}" if path else "accepts no node"
+
+
+def walk_in_words(outcome: tuple[tuple[int, ...], tuple[int, ...]]) -> str:
+    path, tokens = outcome
+    return f"{path_in_words(path)}, then draws token {tokens[-1]}"
+
+
 TASK_6_4 = Task(
     id="6.4",
     lesson=LESSON,
@@ -106,22 +116,22 @@ TASK_6_4 = Task(
     ),
     returns="plain ints in lists in a dict",
     core=(
-        law("accepts_with_min_one_p_over_q", 2, outcome_of=path_of, samples=200)(
+        law("accepts_with_min_one_p_over_q", 2, outcome_of=path_of, samples=200, in_words=path_in_words)(
             "A first child x is accepted with probability min(1, p(x) / q(x)).",
             "p and q are the rows that follow the parent: [0] at the root. Accept if rng.random() < p[x] / q[x].",
             LawCase(SINGLE, {(0,): 1 / 2, (): 1 / 2}),
         ),
-        law("residual_after_rejection", 2, outcome_of=path_and_tokens, samples=200)(
+        law("residual_after_rejection", 2, outcome_of=path_and_tokens, samples=200, in_words=walk_in_words)(
             "After a rejection the token comes from norm(max(p − q, 0)), and not from p.",
             "Rejections take away what q proposes too often; only what it proposes too seldom is still missing.",
             LawCase(SINGLE, {((0,), (2, 0)): 1 / 2, ((), (0,)): 1 / 3, ((), (1,)): 1 / 6}),
         ),
-        law("siblings_in_turn", 3, outcome_of=path_and_tokens, samples=200)(
+        law("siblings_in_turn", 3, outcome_of=path_and_tokens, samples=200, in_words=walk_in_words)(
             "The next child is tried with the residual as p, and with q renormalised without the token tried.",
             "Both rows change after a rejection: first p becomes the residual, then q loses x and is normalised.",
             LawCase(PAIR, {((0,), (0, 2)): 1 / 6, ((1,), (1, 2)): 2 / 9, ((), (2,)): 11 / 18}),
         ),
-        law("fresh_rows_after_acceptance", 2, outcome_of=path_and_tokens, samples=200)(
+        law("fresh_rows_after_acceptance", 2, outcome_of=path_and_tokens, samples=200, in_words=walk_in_words)(
             "An accepted child brings its own rows, [node + 1]; nothing is left of the rows of its parent.",
             "Set p and q anew when you accept, and draw the last token from the p of the node where you stand.",
             LawCase(DOWN, {((0, 1), (0, 1, 0)): 0.4, ((0,), (0, 0)): 0.1, ((), (1,)): 0.5}),
