@@ -20,7 +20,7 @@ def expected_accepted_length(confidences, verify_length=None):
         τ(ℓ) in tokens per round.
 
     Example:
-        confidences [.5, .5]  →  1 + .5 + .25 = 1.75; with verify_length 1  →  1.5
+        confidences [.8, .5], verify_length 1  →  1.8
 
     Source: DSpark (arXiv 2607.05147): prefix survival and accepted length.
     """
@@ -52,7 +52,7 @@ def speedup(accepted_length, draft_time, verify_time, target_time, correction_ti
         The ratio of the two speeds: 2.0 is twice as fast, below 1.0 is slower.
 
     Example:
-        accepted_length 3, draft_time .5, verify_time 1.25, target_time 1, correction_time .25  →  1.5
+        accepted_length 4, draft_time 1, verify_time 1, target_time 1  →  2.0
 
     Source: Leviathan et al. (arXiv 2211.17192), Section 3.3: walltime improvement.
     """
@@ -89,9 +89,9 @@ def net_benefit(confidences, verify_length, draft_time, verify_times, target_tim
         gain) and gains (those of ℓ = 0..γ; that of ℓ = 0 pays for the draft as well).
 
     Example:
-        [.5, .5], 2, .25, [.75, .75, 1], 1, min_gain .45  →  'tune', 1, .5, [0, .5, .4]
+        [.5, .5], 1, .25, [.75, .75, 1], 1  →  'accept', 1, .5, [0, .5, .4]
 
-    Source: DSpark (arXiv 2607.05147): latency per token, L = (T_draft + T_verify) / τ.
+    Source: DSpark (arXiv 2607.05147): latency per token, (T_draft + T_verify) / τ; no correction and no 'reject'.
     """
     ### BEGIN SOLUTION
     tau = np.cumprod([1.0, *confidences]).cumsum()  # (γ+1,)

@@ -22,9 +22,8 @@
 # | **Time** | about 25 minutes |
 # | **You need** | Python and a little NumPy; this is the first lesson |
 #
-# Run the cells from top to bottom (Shift+Enter). Each task has a cell with a `TODO` and, below it, a cell that
-# checks your function: it names the first property that fails, on a small input, with a hint. Stuck? Open a terminal
-# and type `dspark-mini hint 0.1`.
+# Run the cells from top to bottom (Shift+Enter). Each task has a cell with a `TODO` and, below it, a cell that checks your
+# function: it says what fails, on a small input. Stuck? Open a terminal and type `dspark-mini hint 0.1`.
 
 # %% role="setup"
 import numpy as np
@@ -34,33 +33,32 @@ from grader import check
 # %% [markdown]
 # ## Why guess at all?
 #
-# Plain decoding runs the whole model for one token, then once more for the next, and every time all weights are read
-# again. If several tokens went through the model **together**, the weights would be read once for all of them. Your own
-# machine can show what that saves: one weight matrix, times 1 to 64 rows.
+# Plain decoding runs the whole model for each token, and reads all of its weights each time. Several tokens **together** would
+# read them once. Your own machine can show what that saves: one weight matrix, times 1 to 64 tokens.
 
 # %% role="show"
 import time
 
 weights = np.random.default_rng(0).normal(size=(2048, 4096)).astype(np.float32)
-for rows in (1, 4, 16, 64):
-    batch = np.ones((4096, rows), dtype=np.float32)
+for tokens in (1, 4, 16, 64):
+    batch = np.ones((4096, tokens), dtype=np.float32)
     samples = []
     for _ in range(7):
         start = time.perf_counter()
         weights @ batch
         samples.append(1000 * (time.perf_counter() - start))
-    print(f"{rows:3d} rows: {min(samples):6.2f} ms, that is {min(samples) / rows:5.2f} ms per row")
+    print(f"{tokens:3d} tokens: {min(samples):6.2f} ms, that is {min(samples) / tokens:5.2f} ms per token")
 
 # %% [markdown]
-# A row in a batch costs a fraction of a row alone. But a token is not known before the one in front of it. So let
+# In a batch a token costs a fraction of its usual price. But no token is known before the one in front of it. So let
 # somebody **guess**: a small drafter proposes γ tokens, and the large model, the **target**, checks all of them in one
-# forward. It keeps the tokens up to the first wrong guess, and adds one of its own. That is a *round*:
+# forward. It keeps the tokens before the first wrong guess, and adds one of its own. That is a *round*:
 #
 # $$\text{time per token} = \frac{T_\text{draft} + T_\text{verify}}{\tau}, \qquad \tau = \text{tokens that a round yields}.$$
 #
-# There are **three levers**, and each later lesson pulls one of them: draft faster (a parallel drafter needs one forward for
-# the whole block), draft better (so that τ grows), and verify smarter (so that no time is spent on tokens that die). Here are
-# four ways to produce four tokens, with made-up times (a narrow blue box is one forward of the drafter):
+# There are **three levers**, and each later lesson pulls one of them: draft faster (one forward for the whole block), draft
+# better (so that τ grows), and verify smarter (no time for tokens that die). Here are four ways to produce four tokens, with
+# made-up times (a narrow blue box is one forward of the drafter):
 
 # %% role="show"
 from dspark_mini import viz
@@ -74,25 +72,24 @@ decoders = {
 viz.time_line(decoders, tokens=dict.fromkeys(decoders, 4))
 
 # %% [markdown]
-# The last row shows a part that is easily forgotten. After a rejected token the caches hold rows of a text that never
-# happened. Mending them may cost nothing (a pointer moves back) or a whole forward (a state must be recomputed). This is the
-# **correction**, and it is part of the cost.
+# The last row shows what is easily forgotten. After a rejected token the caches hold rows of a text that never happened. Mending
+# them may cost nothing (a pointer moves back) or a whole forward (a state is recomputed). This is the **correction**. The DSpark
+# paper has no such term; engines pay for it.
 
 # %% [markdown]
 # ## Task 0.1 · How many tokens does a round yield?
 #
 # The drafter says for each token k how likely it is to be accepted, *given that all before it were*: the
-# **confidence** cₖ. Token 2 only matters if token 1 was accepted, so its chance is c₁ · c₂, that of token 3 is c₁ · c₂ · c₃.
-# The expected number of tokens adds these chances up, and the target's own token comes in any case:
+# **confidence** cₖ. A draft token counts only if every token before it was accepted as well. The chance of that is its
+# **survival**; added up, and with the target's own token, which comes in any case, they are the expected length:
 #
-# $$\tau(\ell) = 1 + c_1 + c_1 c_2 + \dots + c_1 c_2 \cdots c_\ell .$$
+# $$\tau(\ell) = 1 + \sum_{j=1}^{\ell} a_j, \qquad a_j = \prod_{i=1}^{j} c_i .$$
 #
 # ℓ is the **verify length**, how many of the draft tokens the target verifies. By hand: confidences [.5, .5] give
-# 1 + .5 + .25 = 1.75, and with ℓ = 1 it is 1.5. Without any token to verify it is 1.
+# 1.75, and with ℓ = 1 it is 1.5.
 #
-# The lines from `@takes` to `def` are given, here and in every task. They say what the function takes, turn numbers into NumPy
-# arrays (tokens, counts and positions stay lists of plain ints), and refuse bad input, such as a confidence of 1.2, with a
-# sentence that says where it is. Your lines hold the idea and nothing else.
+# The lines from `@takes` to `def` are given, here and in every task. They turn numbers into NumPy arrays (tokens, counts and
+# positions stay lists of plain ints), and refuse bad input, such as a confidence of 1.2. Your lines hold the idea only.
 
 # %% task="0.1"
 from dspark_mini.contracts import chances, integer, takes
@@ -105,7 +102,7 @@ def expected_accepted_length(confidences, verify_length=None):
         confidences: (γ,) chance that token k is accepted, given that those before it were.
         verify_length: ℓ, how many draft tokens the target verifies; None for all of them.
     Returns: τ(ℓ) in tokens per round.
-    Example: confidences [.5, .5]  →  1 + .5 + .25 = 1.75; with verify_length 1  →  1.5
+    Example: confidences [.8, .5], verify_length 1  →  1.8
     """
     ### BEGIN SOLUTION
     survival = np.cumprod(confidences[:verify_length])  # (ℓ,)
@@ -116,23 +113,29 @@ def expected_accepted_length(confidences, verify_length=None):
 check("0.1", expected_accepted_length)
 
 # %% [markdown]
-# **Your function, drawn.** However long the block, a drafter of .6 never gets beyond 2.5 tokens per round.
+# **Your function, drawn.** If all confidences are the same number α, the sum is a geometric series (Leviathan et al.,
+# Section 3.1):
+#
+# $$\tau(\gamma) = 1 + \alpha + \dots + \alpha^\gamma = \frac{1 - \alpha^{\gamma+1}}{1 - \alpha} \;<\; \frac{1}{1 - \alpha}.$$
+#
+# However long the block, a drafter of .6 never gets beyond 2.5 tokens per round.
 
 # %% role="picture"
 lengths = range(17)
 curves = {f"all confidences {c}": [expected_accepted_length([c] * 16, k) for k in lengths]
           for c in (0.95, 0.8, 0.6)}
-viz.lines({"τ, expected tokens a round": curves}, x=lengths, x_name="verify length ℓ")
+closed = [(1 - 0.8 ** (k + 1)) / (1 - 0.8) for k in lengths]
+print("closed form for .8 agrees:", np.allclose(curves["all confidences 0.8"], closed))
+viz.lines({"τ, expected tokens per round": curves}, x=lengths, x_name="verify length ℓ")
 
 # %% [markdown]
 # ## Task 0.2 · And is that faster?
 #
-# τ tokens of plain decoding take τ · T_target. The round takes the sum of its parts:
+# A **speed-up** compares two times for the *same* tokens: what plain decoding takes for them, one target step each, and what
+# the round takes. A round drafts, verifies and corrects, one after the other.
 #
-# $$\text{speed-up} = \frac{\tau \cdot T_\text{target}}{T_\text{draft} + T_\text{verify} + T_\text{correction}} .$$
-#
-# By hand: τ = 3, a target step of 1, drafting .5, verifying 1.25, correcting .25: 3 · 1 / 2 = 1.5 times as fast. Below 1 it
-# is a loss, and must be reported as one.
+# By hand: a target step takes 1, and a round of τ = 3 tokens takes .5 for the draft, 1.25 for verifying and .25 for the
+# correction. It is 1.5 times as fast as plain decoding. Below 1 it is a loss, and must be reported as one.
 
 # %% task="0.2"
 from dspark_mini.contracts import number, takes
@@ -156,7 +159,7 @@ def speedup(accepted_length, draft_time, verify_time, target_time, correction_ti
         target_time: time of a plain decoding step, which yields one token.
         correction_time: time to mend the caches after a rejection (rollback, replay).
     Returns: The ratio of the two speeds: 2.0 is twice as fast, below 1.0 is slower.
-    Example: accepted_length 3, draft_time .5, verify_time 1.25, target_time 1, correction_time .25  →  1.5
+    Example: accepted_length 4, draft_time 1, verify_time 1, target_time 1  →  2.0
     """
     ### BEGIN SOLUTION
     round_time = draft_time + verify_time + correction_time
@@ -167,9 +170,9 @@ def speedup(accepted_length, draft_time, verify_time, target_time, correction_ti
 check("0.2", speedup)
 
 # %% [markdown]
-# **Your function, as a map.** Every draft token is accepted with the same chance, from .3 to .95, in blocks of seven; a
-# forward of the drafter costs from 2 % to 60 % of a target step, and verifying costs 1.15 steps. On the left the drafter runs
-# seven times, on the right once. The thick line is **break-even**: orange cells are slower than no draft.
+# **Your function, as a map**, for blocks of seven. A forward of the drafter costs from 2 % to 60 % of a target step, and verifying
+# costs 1.15 steps. On the left the drafter runs seven times, on the right once. The thick line is **break-even**: orange cells are
+# slower than no draft.
 
 # %% role="picture"
 acceptance, draft_cost = [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95], [0.02, 0.05, 0.1, 0.2, 0.4, 0.6]
@@ -177,7 +180,7 @@ acceptance, draft_cost = [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95], [0.02, 0.05,
 
 def speedups(forwards):
     """Speed-ups over draft cost (rows) and acceptance (columns), blocks of seven tokens."""
-    return [[speedup(sum(a**k for k in range(8)), forwards * cost, 1.15, 1.0) for a in acceptance]
+    return [[speedup((1 - a**8) / (1 - a), forwards * cost, 1.15, 1.0) for a in acceptance]
             for cost in draft_cost]
 
 
@@ -185,13 +188,13 @@ viz.speedup_map({"autoregressive: 7 forwards": speedups(7), "parallel: 1 forward
                 acceptance, draft_cost)
 
 # %% [markdown]
-# The autoregressive drafter has to be tiny or very good. The parallel one may be a larger model and still win, almost
-# everywhere on this map.
+# The autoregressive drafter has to be tiny or very good. The parallel one may be larger and still win almost everywhere.
 #
 # ## Task 0.3 · Accept, tune or reject
 #
-# Now and then an engine has to decide whether drafting pays *here*: for this text, at this load. It decides by measured
-# times, and shows its evidence with the decision: the **gain** of every verify length ℓ = 0 … γ, the speed-up minus 1.
+# Now and then an engine has to decide whether drafting pays *here*: for this text, at this load. (Such a decision is not in the
+# DSpark paper.) It decides by measured times, and shows its evidence with the decision: the **gain** of every verify length
+# ℓ = 0 … γ, the speed-up minus 1.
 #
 # * **accept**: the current ℓ (at least 1) gains at least `min_gain`. Keep it, even if another would gain more.
 # * **tune**: it does not, but the ℓ ≥ 1 of the highest gain does. Go there; of equal gains take the smallest ℓ.
@@ -200,9 +203,9 @@ viz.speedup_map({"autoregressive: 7 forwards": speedups(7), "parallel: 1 forward
 # `verify_times[ℓ]` is the time of the target's forward with ℓ draft tokens. Every round pays for draft and correction, also
 # the one that drafts and then verifies nothing, ℓ = 0.
 #
-# By hand: confidences [.5, .5], so τ = 1, 1.5, 1.75; draft .25, verify times [.75, .75, 1], target 1. The rounds take 1, 1 and
-# 1.25, and the gains are 0, .5 and .4. With ℓ = 2 and `min_gain` 0: accept, .4. With `min_gain` .45: tune to ℓ = 1, .5.
-# With a correction of 1 the rounds take 2, 2, 2.25, and the gains are −.5, −.25 and −.22: reject.
+# By hand: confidences [.5, .5], draft .25, verify times [.75, .75, 1], target 1. The rounds take 1, 1 and 1.25, and the gains
+# are 0, .5 and .4. With ℓ = 2 and `min_gain` 0: accept, .4. With `min_gain` .45: tune to ℓ = 1, .5. With a correction of 1 the
+# gains are −.5, −.25 and −.22: reject.
 
 # %% task="0.3"
 from dspark_mini.contracts import chances, integer, number, numbers, takes
@@ -231,7 +234,7 @@ def net_benefit(confidences, verify_length, draft_time, verify_times, target_tim
         min_gain: the least gain worth having, 0.1 for ten percent.
     Returns: A dict: decision ('accept', 'tune' or 'reject'), verify_length (the ℓ decided on), gain (its
         gain) and gains (those of ℓ = 0..γ; that of ℓ = 0 pays for the draft as well).
-    Example: [.5, .5], 2, .25, [.75, .75, 1], 1, min_gain .45  →  'tune', 1, .5, [0, .5, .4]
+    Example: [.5, .5], 1, .25, [.75, .75, 1], 1  →  'accept', 1, .5, [0, .5, .4]
     """
     ### BEGIN SOLUTION
     tau = np.cumprod([1.0, *confidences]).cumsum()  # (γ+1,)
@@ -249,8 +252,8 @@ def net_benefit(confidences, verify_length, draft_time, verify_times, target_tim
 check("0.3", net_benefit)
 
 # %% [markdown]
-# **One drafter, three engines.** On the idle one a further token costs 2 % of a step, on the busy one 20 %. The third is
-# idle as well, but after each round it recomputes a state, which takes as long as 1.6 steps.
+# **One drafter, three engines.** On the idle one a further token costs 2 % of a step, on the busy one 20 %. The third is idle, but
+# recomputes a state after each round, in 1.6 steps.
 
 # %% role="picture"
 confidences = [0.7, 0.65, 0.6, 0.55, 0.5, 0.45, 0.4]
@@ -263,8 +266,8 @@ found = {
 viz.gain_bars(found, current=7, min_gain=0.1)
 
 # %% [markdown]
-# **Without the correction the sign is wrong.** A simulated clock runs 20,000 rounds of the third engine. Compare what it
-# shows with two predictions, one that leaves the correction out and one that counts it.
+# **Without the correction the sign is wrong.** A simulated clock runs 20,000 rounds of the third engine. Compare two
+# predictions with it.
 
 # %% role="picture"
 confidences = [0.7, 0.65, 0.6, 0.55, 0.5, 0.45, 0.4]
@@ -280,17 +283,16 @@ for name, correction in (("without correction", 0.0), ("with correction", 1.6)):
 # %% [markdown]
 # ## Looking back
 #
-# * **What you saw.** τ is a sum of products, so it soon stops growing. The speed-up weighs τ against a sum of costs, and each
-#   of them can turn a gain into a loss. Which of the three decisions is right depends on the load.
+# * **What you saw.** τ soon stops growing. The speed-up weighs it against a sum of costs, and each of them can turn a gain into a loss.
 # * **What the paper reports.** With blocks of seven on Qwen3-4B a round of EAGLE-3, DFlash and DSpark yields 5.14, 5.40 and 6.11 tokens on
 #   GSM8K, and 2.39, 3.07 and 3.64 on MT-Bench (DSpark, main results at temperature 1). DSpark's sequential head adds 0.2–1.3 % to the
 #   time of a round.
-# * **What production engines got wrong here.** A scheduler whose break-even left out the replay of the state: 70 % of the proposed tokens
-#   were accepted and saved 1,045 ms, the replay took 1,063 ms, and generation was about a fifth slower than without drafts
-#   ([ds4 issue 695](https://github.com/antirez/ds4/issues/695), and the same on another machine in
-#   [issue 731](https://github.com/antirez/ds4/issues/731)). The cure is to make the correction cheap:
-#   [rMLX pull request 535](https://github.com/Pushkinist/rMLX/pull/535) rebuilds the state from the inputs it has kept, where a second
-#   forward had cost 12.7 ms a round.
+# * **What production engines got wrong here.** A break-even without the replay of the state: 70 % of the proposed tokens were
+#   accepted, and generation was slower than without drafts ([ds4 issue 695](https://github.com/antirez/ds4/issues/695)). On another
+#   machine the replay cost almost exactly what the accepted tokens had saved, and throughput fell by about 35 %
+#   ([issue 731](https://github.com/antirez/ds4/issues/731)).
+#   The cure is a cheap correction: [rMLX pull request 535](https://github.com/Pushkinist/rMLX/pull/535) rebuilds the state from inputs
+#   it has kept, where a second forward had cost 12.7 ms per round.
 # * **And the load decides.** In one measurement seven fixed draft tokens were 2.5 times as fast as no draft with 4 users and 12 % slower with 256
 #   ([vLLM pull request 52362](https://github.com/vllm-project/vllm/pull/52362)). Lesson 05 builds what helps against that.
 #

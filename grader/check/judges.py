@@ -25,7 +25,7 @@ NEW_CASE = ("case", "a new one in every check; those of the lesson's examples pa
 
 
 class NotStarted(Exception):
-    """The function is still the stub: it raises NotImplementedError and has not returned anything yet."""
+    """A stub was called before anything was returned: the task's own or another's; the message says whose."""
 
 
 class Stopped(Exception):
@@ -101,7 +101,7 @@ class Session:
 
     def _look_at(self, outcome: Outcome) -> None:
         if outcome.error == "NotImplementedError" and not self.answered:
-            raise NotStarted
+            raise NotStarted(outcome.message)
         self.answered = self.answered or outcome.error is None
         if outcome.timed_out or outcome.died:
             self.timed_out = outcome.timed_out

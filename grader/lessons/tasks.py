@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -156,10 +157,10 @@ class Task:
         session = self.session(function, seed)
         try:
             results = tuple(self._results(session))
-        except NotStarted:
+        except NotStarted as stub:
             if isinstance(session.caller, Forgetful):
                 session.caller.saw_hidden()
-            return self.failed(MISSING, f"TODO {self.id} is not started: {self.todo}")
+            return self._not_started(str(stub))
         status = _status(results, session)
         if isinstance(caller := session.caller, Forgetful):
             judges = [p.judge for p in self.properties]
@@ -168,6 +169,15 @@ class Task:
             )
         reference = self.reference_source if status == PASS else ""
         return Report(self.id, self.function, status, results, reference=reference)
+
+    def _not_started(self, message: str) -> Report:
+        """Report a stub: the task's own, or that of another task of the lesson, which its function calls."""
+        lesson = self.id.partition(".")[0]
+        called = re.match(rf"TODO ({lesson}\.\d)\b", message)  # one digit: a message made up may not say much
+        if called and called[1] != self.id:
+            why = f"it calls your function of task {called[1]}, which is not started: solve that one first"
+            return self.failed(ERROR, why)
+        return self.failed(MISSING, f"TODO {self.id} is not started: {self.todo}")
 
     def failed(self, status: str, why: str) -> Report:
         """Report a task that could not be checked at all, with the reason in every property."""

@@ -14,12 +14,13 @@ TASK_0_1 = Task(
     id="0.1",
     lesson=LESSON,
     reference=expected_accepted_length,
-    todo="add to the one sure token the chances of the draft tokens to survive",
+    todo="add up what a round is expected to yield",
     hints=(
         "The expected number of accepted tokens is a sum of chances, one for each token that is verified: the chance "
         "that this token, and so every token before it, is accepted. One more token comes from the target in any case.",
-        "The chance that token j is reached and accepted is the product of the first j confidences. np.cumprod gives "
-        "all of these products at once; cut the confidences to verify_length first.",
+        "With what chance does token 3 count, if c_3 only says what happens once tokens 1 and 2 are accepted? Write "
+        "down that chance for each token of [.8, .5, .5]. What takes you from one to the next? And which tokens does "
+        "verify_length leave over?",
         "survival = cumulative products of the first verify_length confidences\n"
         "return 1 + the sum of survival, as a plain float",
     ),
@@ -27,24 +28,24 @@ TASK_0_1 = Task(
     core=(
         values("one_plus_the_survivals", 3)(
             "τ is 1 plus the chances that the first, the first two, the first three … tokens are all accepted.",
-            "Add products and not confidences: token 2 counts with c_1 · c_2. The 1 is the target's own token.",
+            "Do [.5, .5] by hand: token 1 counts with .5, token 2 with .25, and the target's own with 1.",
             example([0.5, 0.5], gives=1.75),
         ),
         values("verify_length_cuts", 2)(
             "Only the first verify_length tokens count; None means all of them.",
-            "Cut the confidences to [:verify_length]. A verify_length of 0 is not None: then nothing is verified.",
+            "Which tokens does the target see? A verify_length of 0 is not None: then it sees no draft token.",
             example([0.5, 0.5], 1, gives=1.5),
             example([0.75, 0.5, 0.25], 2, gives=2.125),
             example([0.75, 0.5, 0.25], verify_length=0, gives=1.0),
         ),
         values("certain_and_hopeless_tokens", 1)(
             "A confidence of 1 costs nothing, and after one of 0 nothing survives.",
-            "Multiply along the block; a 0 stays 0 for all that comes after it.",
+            "[1, 1, 0, 1]: tokens 1 and 2 are sure, token 3 is never accepted, so token 4 is never reached.",
             example([1.0, 1.0, 0.0, 1.0], gives=3.0),
         ),
         values("nothing_verified_is_one", 1)(
             "Without a verified token a round still yields one: the target's own.",
-            "An empty sum is 0, so the answer is 1.0, not an error.",
+            "With nothing to verify only the target's own token comes: 1.0, and no error.",
             example([], gives=1.0),
         ),
     ),
@@ -54,36 +55,35 @@ TASK_0_2 = Task(
     id="0.2",
     lesson=LESSON,
     reference=speedup,
-    todo="divide the time that plain decoding takes for these tokens by the time of the round",
+    todo="compare the round with plain decoding of the same tokens",
     hints=(
         "Compare two times for the same tokens: what plain decoding needs for accepted_length tokens, and what one "
         "round of speculative decoding needs, all of its parts counted.",
-        "Plain decoding takes accepted_length · target_time. A round drafts, verifies and corrects, one after the "
-        "other. The speed-up is the first divided by the second; it may well be below 1.",
+        "How long does plain decoding take for accepted_length tokens? How long does the round take for them? And "
+        "which of the two stands on top, if 2.0 is to mean twice as fast?",
         "round_time = draft_time + verify_time + correction_time\nreturn accepted_length · target_time / round_time",
     ),
     returns="one plain float",
     core=(
         values("tokens_of_a_round_over_its_time", 3)(
             "The speed-up is accepted_length · target_time / (draft_time + verify_time).",
-            "Divide the plain time of these tokens, accepted_length · target_time, by the time of the round. "
-            "Nothing is added to the tokens, and nothing is taken off the ratio.",
+            "Three tokens in a round of .5 + 1, with target steps of 1: plain decoding takes 3, the round 1.5, so 2.0.",
             example(3.0, 0.5, 1.0, 1.0, gives=2.0),
         ),
         values("correction_counts", 2)(
             "The time of correction is part of the round, like drafting and verifying.",
-            "Add correction_time to the denominator; its default is 0.",
+            "Once per round, whatever it yields. Plain decoding has nothing to correct.",
             example(3.0, 0.5, 1.25, 1.0, 0.25, gives=1.5),
             example(4.0, 1.5, 0.5, 2.0, 2.0, gives=2.0),
         ),
         values("losses_are_told", 1)(
             "A round that is slower than plain decoding has a speed-up below 1, in any unit of time.",
-            "Multiply the tokens by target_time, and return the ratio as it is: not raised to 1, and not rounded.",
+            "Return the ratio as it is. It has no unit: with all times in other units it stays the same.",
             example(2.0, 6.0, 8.0, 4.0, correction_time=2.0, gives=0.5),
         ),
         values("free_parts", 1)(
             "Some of the times may be 0, as long as the round takes time.",
-            "Divide by the sum only; a draft_time of 0 is a drafter that costs nothing.",
+            "A draft_time of 0 is a drafter that costs nothing. Only their sum must be above 0.",
             example(2.0, 0.0, 1.0, 1.0, gives=2.0),
         ),
     ),
@@ -108,9 +108,9 @@ TASK_0_3 = Task(
         "First the evidence, then the decision. The evidence is one gain for each ℓ from 0 to γ: the speed-up of a "
         "round that verifies ℓ tokens, minus 1. All of these rounds pay for the draft and for the correction, also "
         "the one with ℓ = 0.",
-        "τ(ℓ) for ℓ = 0..γ is 1, 1 + c_1, 1 + c_1 + c_1·c_2, … You may call your functions of tasks 0.1 and 0.2 in a "
-        "loop, or use np.cumprod and np.cumsum. Then ask in this order: is the current ℓ at least 1 and its gain "
-        "enough? If not, is the highest gain among ℓ = 1..γ enough? If not, reject with ℓ = 0 and a gain of 0.0.",
+        "What has ℓ = 0 for its τ, and what does each further token add? You know both from task 0.1. Then decide: "
+        "what is asked of the current ℓ, and does any other ℓ matter if the answer is yes? If it is no, which lengths "
+        "may take its place, and which one may not?",
         "gains[ℓ] = τ(ℓ) · target_time / (draft_time + verify_times[ℓ] + correction_time) − 1\n"
         "best = the ℓ ≥ 1 with the highest gain, the first of equal ones\n"
         "if verify_length ≥ 1 and gains[verify_length] ≥ min_gain: 'accept', verify_length\n"
@@ -122,36 +122,44 @@ TASK_0_3 = Task(
     core=(
         values("keeps_what_pays", 2)(
             "'accept' while the current length gains at least min_gain, even if another gains more.",
-            "The question is whether it is enough, not whether it is the most: look at the current length first. If "
-            "the gains differ: each of them, that of ℓ = 0 too, is a speed-up minus 1.",
+            "Compare the gains first: τ is 1, 1.5, 1.75, the rounds take 1, 1, 1.25, and each gain is a speed-up minus "
+            "1. If they are right, ask whether the current one is enough, not whether it is the most.",
             small(2, gives=("accept", 2, 0.4, GAINS)),
             small(2, 0.0, 0.25, gives=("accept", 2, 0.4, GAINS)),
         ),
         values("tunes_to_the_best_length", 2)(
             "'tune' if the current length does not pay and another does: to the one of the highest gain.",
-            "Search ℓ = 1..γ for the highest gain; the gain returned is that of the new length.",
+            "The best of ℓ = 1..γ, be it longer or shorter than the current one, with its own gain.",
             small(2, 0.0, 0.45, gives=("tune", 1, 0.5, GAINS)),
         ),
         values("rejects_what_never_pays", 2)(
             "'reject' if no length pays: ℓ = 0 and a gain of 0.0, because plain decoding drafts nothing.",
-            "After 'reject' there is no draft, so the gain is 0.0 and not gains[0]. The gains are returned even so, "
-            "and each of them pays for the correction.",
+            "After 'reject' the engine drafts nothing: ℓ = 0 and a gain of 0.0. The list of gains is returned even so.",
             small(2, 1.0, gives=("reject", 0, 0.0, [-0.5, -0.25, -2.0 / 9.0])),
             small(1, 1.0, 0.25, gives=("reject", 0, 0.0, [-0.5, -0.25, -2.0 / 9.0])),
         ),
         values("draft_and_correction_are_paid", 2)(
             "Every length pays for draft, verification and correction; so does ℓ = 0.",
-            "The denominator is draft_time + verify_times[ℓ] + correction_time, for ℓ = 0 too.",
+            "With a correction of .25 the three rounds take 1.25, 1.25 and 1.5; the first of them verifies nothing.",
             small(1, 0.25, gives=("accept", 1, 0.2, [-0.2, 0.2, 1 / 6])),
         ),
         values("nothing_verified_is_never_accepted", 1)(
             "A current length of 0 is not speculation: it is tuned or rejected, whatever its gain.",
-            "Ask for verify_length >= 1 before you accept, and search the best length from 1 on.",
+            "ℓ = 0 can be neither kept nor chosen, however high its gain; ℓ = 1 can.",
             small(0, gives=("tune", 1, 0.5, GAINS)),
+            small(1, gives=("accept", 1, 0.5, GAINS)),
+            example(
+                [0.5, 0.5],
+                0,
+                0.25,
+                [0.25, 2.25, 2.75],
+                1.0,
+                gives={"decision": "reject", "verify_length": 0, "gain": 0.0, "gains": [1.0, -0.4, -5 / 12]},
+            ),
         ),
         values("equal_is_enough_and_ties_are_small", 1)(
             "A gain that equals min_gain is enough; of equal gains the smaller length wins.",
-            "Compare with >=. np.argmax returns the first of equal maxima.",
+            "Look at your comparisons where both sides are equal, and at which of two equal gains your search keeps.",
             small(1, 0.0, 0.5, gives=("accept", 1, 0.5, GAINS)),
             example(
                 [1.0, 1.0, 1.0],
@@ -159,6 +167,8 @@ TASK_0_3 = Task(
                 0.5,
                 [1.5, 3.5, 11.5, 7.5],
                 4.0,
+                0.0,
+                1.0,
                 gives={"decision": "tune", "verify_length": 1, "gain": 1.0, "gains": [1.0, 1.0, 0.0, 1.0]},
             ),
         ),

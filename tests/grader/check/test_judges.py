@@ -183,6 +183,13 @@ def test_a_stub_is_missing_and_is_asked_once() -> None:
     assert str(report) == "TODO 9.9 is not started."
 
 
+def test_a_function_that_calls_the_stub_of_another_task_is_told_which() -> None:
+    caller = Counting(Outcome(error="NotImplementedError", message="TODO 9.1 (about 2 lines): do it."))
+    report = TASK.check(caller, seed=1)
+    assert (report.status, caller.calls) == ("error", 1)
+    assert "it calls your function of task 9.1, which is not started" in str(report)
+
+
 @pytest.mark.parametrize(
     ("outcome", "status"),
     [(Outcome(error="TimeoutError", timed_out=True), "timeout"), (Outcome(error="ProcessEnded", died=True), "error")],
