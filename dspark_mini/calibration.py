@@ -16,12 +16,12 @@ def acceptance_target(q, p):
         p: (γ, V) target distributions at the same positions.
 
     Returns:
-        (γ,) chances: 1 − ½‖q_k − p_k‖₁ at position k.
+        (γ,) chances, one per position.
 
     Example:
-        q = [[.2, .2, .6]], p = [[.5, .3, .2]]  →  [.6], because ½(.3 + .1 + .4) = .4
+        q = [[.2, .2, .6]], p = [[.5, .3, .2]]  →  [.6]
 
-    Source: DSpark (arXiv 2607.05147): the label of the confidence head.
+    Source: DSpark (arXiv 2607.05147): the label of the confidence head, 1 − ½‖q_k − p_k‖₁.
     """
     ### BEGIN SOLUTION
     distance = 0.5 * np.abs(q - p).sum(axis=1)  # (γ,)
@@ -34,10 +34,10 @@ def prefix_survival(confidences):
     """Compute the chance that the first j drafts all survive, for every j.
 
     Args:
-        confidences: (γ,) or (…, γ) chances c_k, each given that the tokens before k survived; may be empty.
+        confidences: (γ,) or (…, γ) chances c_k, each given that the tokens before k passed; may be empty.
 
     Returns:
-        a_1..a_γ along the last axis, in the shape of the confidences.
+        a_1..a_γ, in the shape of the confidences.
 
     Example:
         [.5, .5, 1., .5]  →  [.5, .25, .25, .125]
@@ -51,15 +51,15 @@ def prefix_survival(confidences):
 
 @takes(predicted=chances("N"), observed=chances("N"), n_bins=integer(low=1))
 def expected_calibration_error(predicted, observed, n_bins=10):
-    """Measure how far predicted chances are from what happened, on average over equal bins.
+    """Measure how far predicted chances are from what happened, bin by bin.
 
     Args:
-        predicted: (N,) chances p; sample p goes to bin min(⌊p·n_bins⌋, n_bins − 1).
+        predicted: (N,) chances.
         observed: (N,) outcomes, 1 where it happened, 0 where it did not.
-        n_bins: Number of bins.
+        n_bins: Number of equal bins of [0, 1].
 
     Returns:
-        The gaps between mean prediction and mean outcome of the bins, weighted by their share of samples.
+        The expected calibration error.
 
     Example:
         predicted [.25, .75, .75, .75], observed [0, 1, 1, 0], n_bins 2  →  .125
@@ -80,14 +80,14 @@ def fit_sequential_temperatures(confidence_logits, accepted, grid):
     Args:
         confidence_logits: (N, γ) logits of the confidences, one row per round.
         accepted: (N, γ) 1 where token k and all before it were accepted, otherwise 0.
-        grid: Temperatures to try; of equal errors the one closest to 1 wins, then the smaller.
+        grid: Temperatures to try.
 
     Returns:
         T_1..T_γ (γ,), each from the grid.
 
     Example:
         four rounds with logits [ln 9, ln 2], accepted [[1, 1], [1, 1], [1, 0], [0, 0]], grid [1, 2]
-        →  [2., 1.]: .9 becomes .75 = 3/4 at T = 2, and then .75 · 2/3 = 2/4 at T = 1
+        →  [2., 1.]
 
     Source: DSpark (arXiv 2607.05147), Section 3.2.1: sequential temperature scaling.
     """
