@@ -25,8 +25,8 @@ TASK_4_1 = Task(
     hints=(
         "A draft is accepted as often as the two distributions overlap. Where q and p are alike everything is "
         "accepted; where they share no token, nothing is. The number of a position comes from its two rows only.",
-        "Take one position and one token x: how often is x drawn, and how often is it then accepted? Multiply, for an x "
-        "with p(x) above q(x) and for one with p(x) below it. Which simple function of the two numbers is that?",
+        "Take one position and one token x: how often is x drawn, and how often is it then accepted? Multiply, for an "
+        "x with p(x) above q(x) and for one with p(x) below it. Which simple function of the two numbers is that?",
         "for each position: add up the smaller of q and p over the vocabulary (axis 1)      → (γ,)\n"
         "or, as in the paper: 1 − half of the sum of |q − p|",
     ),
@@ -66,7 +66,7 @@ TASK_4_2 = Task(
     hints=(
         "A draft that follows a rejected one is thrown away. So a_j is the chance that all of the first j survive, and "
         "each c_k is already conditional on those before it: the chances multiply.",
-        "What is a_1? If you know a_j, what is a_{j+1}? And where there are several blocks, which axis runs along a block?",
+        "What is a_1? If you know a_j, what is a_{j+1}? Of several blocks, which axis runs along one?",
         "product = 1\n"
         "for each confidence of the block, from left to right: product = product · confidence; note it\n"
         "NumPy has this running product as a function of one array and one axis: look for `cum…`",
@@ -75,7 +75,7 @@ TASK_4_2 = Task(
     core=(
         values("running_product", 3)(
             "a_j is the product of the first j confidences.",
-            "By hand: the first token survives with .5, the first two with .5 · .5. Each prefix has an entry of its own.",
+            "By hand: the first token survives with .5, the first two with .5 · .5. Each prefix has its own entry.",
             example([0.5, 0.5, 1.0, 0.5], gives=np.array([0.5, 0.25, 0.25, 0.125])),
             example([0.5, 1.0, 1.0, 0.5], gives=np.array([0.5, 0.5, 0.5, 0.25])),
         ),
@@ -120,7 +120,7 @@ TASK_4_3 = Task(
         ),
         values("gaps_do_not_cancel", 1)(
             "A bin that is too low does not make up for one that is too high.",
-            "Two bins with one sample each: .25 came true, .75 did not. Both gaps are .75, and each has half the samples.",
+            "Two bins with one sample each: .25 came true, .75 did not. Both gaps are .75, each of half the samples.",
             example([0.25, 0.75], [1, 0], 2, gives=0.75),
         ),
         values("weighted_by_share", 2)(
