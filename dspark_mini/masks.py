@@ -46,7 +46,7 @@ def verification_mask(context_length, draft_length):
         to the column.
 
     Example:
-        context_length 1, draft_length 2  →  [[1, 0, 0], [1, 1, 0], [1, 1, 1]] as booleans
+        context_length 1, draft_length 1  →  [[True, False], [True, True]]
 
     Source: Leviathan et al. (arXiv 2211.17192), Section 2: one forward scores all prefixes.
     """

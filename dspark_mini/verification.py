@@ -24,8 +24,7 @@ def verify_greedy(draft_tokens, target_logits):
         A dict: accepted, the number of accepted drafts; tokens, the accepted drafts and one more token.
 
     Example:
-        draft_tokens [1, 0], target_logits [[.1, .9], [.3, .7], [.8, .2]]
-        →  {'accepted': 1, 'tokens': [1, 1]}
+        draft_tokens [2], target_logits [[0, 1, 2], [5, 0, 0]]  →  {'accepted': 1, 'tokens': [2, 0]}
 
     Source: Leviathan et al. (arXiv 2211.17192), Sections 2.2 and 2.3, with one-hot rows.
     """
@@ -40,7 +39,7 @@ def verify_greedy(draft_tokens, target_logits):
 
 @takes(token_is_possible, p=probabilities("V"), q=probabilities("V"), token=token(below="V"))
 def acceptance_probability(p, q, token):
-    """Return the probability with which a drafted token is accepted: min(1, p/q) of that token.
+    """Return the probability with which a drafted token is accepted.
 
     Args:
         p: (V,) the target's distribution at this position.
@@ -51,9 +50,9 @@ def acceptance_probability(p, q, token):
         A probability.
 
     Example:
-        p (.5, .3, .2), q (.2, .2, .6): token 2  →  .2 / .6 = 1/3;  token 0  →  1.0
+        p (.25, .75), q (.5, .5): token 0  →  0.5;  token 1  →  1.0
 
-    Source: Leviathan et al. (arXiv 2211.17192), Section 2.3; Chen et al. (arXiv 2302.01318).
+    Source: Leviathan et al. (arXiv 2211.17192), Section 2.3; Chen et al. (arXiv 2302.01318): min(1, p/q).
     """
     ### BEGIN SOLUTION
     return min(1.0, p[token] / q[token])
@@ -62,19 +61,19 @@ def acceptance_probability(p, q, token):
 
 @takes(p=probabilities("V"), q=probabilities("V"))
 def residual_distribution(p, q):
-    """Return the distribution that replaces a rejected draft: the excess of p over q, normalised.
+    """Return the residual, the distribution that a rejected draft is replaced from.
 
     Args:
         p: (V,) the target's distribution at this position.
         q: (V,) the distribution that the rejected token was drawn from.
 
     Returns:
-        norm(max(p − q, 0)), a new array (V,); a copy of p where nothing is in excess, as for p = q.
+        A distribution (V,); p itself if nothing is missing, as for p = q.
 
     Example:
-        p (.5, .3, .2), q (.2, .2, .6): excess (.3, .1, 0), sum .4  →  (.75, .25, 0)
+        p (.5, .25, .25), q (.25, .125, .625)  →  (2/3, 1/3, 0)
 
-    Source: Leviathan et al. (arXiv 2211.17192), Section 2.3; Chen et al. (arXiv 2302.01318).
+    Source: Leviathan et al. (arXiv 2211.17192), Section 2.3; Chen et al. (arXiv 2302.01318): norm(max(p − q, 0)).
     """
     ### BEGIN SOLUTION
     excess = np.maximum(p - q, 0.0)  # (V,)
@@ -104,7 +103,7 @@ def verify_sampling(draft_tokens, draft_probs, target_probs, rng):
 
     Example:
         draft_tokens [1], draft_probs [[.5, .5]], target_probs [[1, 0], [0, 1]]
-        →  {'accepted': 0, 'tokens': [0]}, since p/q = 0 and the residual is (1, 0)
+        →  {'accepted': 0, 'tokens': [0]}, since the target never says 1
 
     Source: Leviathan et al. (arXiv 2211.17192), Algorithm 1; Chen et al. (arXiv 2302.01318).
     """
@@ -133,7 +132,7 @@ def cut_output(tokens, stop_tokens, max_new_tokens):
         A prefix of tokens, as a new list.
 
     Example:
-        tokens [5, 2, 7], stop_tokens [2], max_new_tokens 10  →  [5, 2];  with a cap of 1  →  [5]
+        tokens [8, 8, 4, 3], stop_tokens [3, 4], max_new_tokens 10  →  [8, 8, 4]
 
     Source: the stopping rule of plain decoding, applied to every token of a round.
     """

@@ -17,14 +17,12 @@
 #
 # | | |
 # |---|---|
-# | **You build** | the greedy and the lossless sampling verifier, the mask of the verification forward, the cut at stop tokens and caps |
+# | **You build** | the greedy and the lossless verifier, the mask of their forward, the cut at stop tokens and caps |
 # | **Difficulty** | ●●○○ — six tasks of one to ten lines |
 # | **Time** | about 45 minutes |
-# | **You need** | Python, NumPy indexing, and what a probability distribution is; no earlier lesson has to be solved |
+# | **You need** | Python, NumPy indexing, and what a probability distribution is |
 #
-# Run the cells from top to bottom (Shift+Enter). Each task has a cell with a `TODO` and, below it, a cell that
-# checks your function: it names the first property that fails, on a small input, with a hint. Stuck? Open a terminal
-# and type `dspark-mini hint 1.1`.
+# Run the cells in order (Shift+Enter). Stuck? Type `dspark-mini hint 1.1` in a terminal.
 
 # %% role="setup"
 import numpy as np
@@ -34,68 +32,43 @@ from grader import check
 # %% [markdown]
 # ## Who has the last word
 #
-# A **drafter** proposes a block of γ tokens x₁, x₂, … to follow the anchor x₀, the last committed token. The **target** then
-# runs *once* over the anchor and the block and returns γ + 1 rows: row 0 says what should follow x₀, row 1 what should follow x₀ x₁, and so
-# on. Each row scores the next draft; the last row has no draft to score and gives a free extra token.
+# A **drafter** proposes a block of γ tokens x₁, x₂, … after the anchor x₀, the last committed token. The **target** then runs *once* over anchor and block and returns
+# γ + 1 rows: row k says what should follow x₀ … xₖ. **p** is the target's distribution at one position, **q** the drafter's, **V** the number of tokens.
 #
-# The names of this lesson: **p** is the target's distribution at one position, **q** the drafter's, **V** the number of tokens.
-# A verifier is **lossless** if the text it emits is distributed exactly as if the target had sampled every token itself.
-# Then a poor drafter costs time and never quality.
-
-# %% [markdown]
-# ## A rule that looks right and is not
-#
-# Take one position and three tokens. A natural rule: accept the draft x with probability min(1, p(x)/q(x)), and if it is
-# rejected, ask the target, that is, draw from p. To judge this rule we need no sampling: we can add up every case (bars: what is
-# emitted; grey marks: what the target says).
+# A verifier is **lossless** if its text is distributed as if the target had sampled every token itself. Is this rule? Draw a sample from the target; keep the draft if
+# the target finds it at least as likely, else take the sample. All pairs added up:
 
 # %% role="show"
 from dspark_mini import viz
 
 p, q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.2, 0.6])
-
-
-def emitted(drafted, accept, replacement):
-    """The distribution of the emitted token: drafted and accepted, or rejected and then replaced."""
-    rejected = (drafted * (1 - accept)).sum()
-    return drafted * accept + rejected * replacement
+pairs = q[:, None] * p                      # (V, V) chance of each draft (row) with each sample
+likely = pairs * (p[:, None] >= p)          # those where the draft is kept
+by_likelihood = likely.sum(axis=1) + (pairs - likely).sum(axis=0)
 
 
 def total_variation(law):
     return 0.5 * np.abs(law - p).sum()
 
 
-naive = emitted(q, np.minimum(1, p / q), replacement=p)
 print("target :", p)
-print("emitted:", naive.round(4), " total variation", total_variation(naive).round(4))
-viz.emitted_laws(p, {"the target alone": p, "accept by p/q, else draw from p": naive})
+print("emitted:", by_likelihood.round(4), " total variation", total_variation(by_likelihood).round(4))
+viz.emitted_laws(p, {"the target alone": p, "keep if p(draft) ≥ p(sample)": by_likelihood})
 
 # %% [markdown]
-# The emitted token is 2 in 28 % of all rounds; the target says 20 %. The **total variation**, half the sum of the absolute
-# differences, is 0.10: a tenth of the probability lies on the wrong tokens. No single text
-# shows it. This lesson finds the rule whose total variation is 0, and proves it in the same way.
-#
-# The rule is also **causal**: what happens to a draft depends on that draft, on the drafts before it and on chance, never on what
-# comes later. After the first rejected draft nothing counts any more, because every later row was computed on top of a token
-# that is not in the text.
+# The **total variation**, half the sum of the absolute differences, is 0.10: a tenth of the probability is misplaced, and no single text shows it. This lesson finds a
+# rule with 0.
 
 # %% [markdown]
 # ## Task 1.1 · Greedy verification
 #
-# Begin without chance. In greedy decoding the target always takes the token with the highest logit, of equal ones the
-# **lowest id**. Draft k is right if it is that token:
+# Begin without chance. In greedy decoding the target always says the token with the highest logit, of equal ones the **lowest id**. Keep as much of the block as it
+# would have said itself, and add the one token that it says next: a **correction** in place of the first wrong draft, or the **bonus** if there was none. Rows after a
+# wrong draft follow a token that is not in the text.
 #
-# 1. accept drafts while the argmax of row k equals `draft_tokens[k]` (row 0 judges the first draft);
-# 2. then emit the argmax of row `accepted`: a **correction** in place of the first wrong draft, or the **bonus** from the last
-#    row if all were right.
+# By hand: drafts `[1, 0]` with rows `[[.1, .9], [.3, .7], [.8, .2]]` give accepted 1 and tokens `[1, 1]`.
 #
-# By hand: drafts `[1, 0]` with rows `[[.1, .9], [.3, .7], [.8, .2]]`. Row 0 says 1, as drafted. Row 1 says 1, but 0 was drafted:
-# stop. One draft is accepted, the tokens are `[1, 1]`, and row 2 does not count, because it follows the wrong token 0.
-#
-# A round emits at least one token and at most γ + 1. A logit may be −∞, which masks a token.
-#
-# The line above `def` is given, here and in every task. `@takes(…)` declares the arguments: it turns logits and probabilities into arrays,
-# leaves tokens as lists of plain ints, and raises an error if they do not fit. So your function gets clean input: an array of γ + 1 rows and γ plain ints.
+# The line `@takes(…)`, given in every task, makes arrays of logits and probabilities; tokens stay lists of ints.
 
 # %% task="1.1"
 from dspark_mini.contracts import logits, takes, tokens
@@ -108,8 +81,7 @@ def verify_greedy(draft_tokens, target_logits):
         draft_tokens: list (γ,), drafted tokens x_1..x_γ; there may be none.
         target_logits: (γ+1, V) the target's rows; row k follows the first k drafts, −inf masks a token.
     Returns: A dict: accepted, the number of accepted drafts; tokens, the accepted drafts and one more token.
-    Example: draft_tokens [1, 0], target_logits [[.1, .9], [.3, .7], [.8, .2]]
-        →  {'accepted': 1, 'tokens': [1, 1]}
+    Example: draft_tokens [2], target_logits [[0, 1, 2], [5, 0, 0]]  →  {'accepted': 1, 'tokens': [2, 0]}
     """
     ### BEGIN SOLUTION
     best = target_logits.argmax(axis=1).tolist()  # (γ+1,)
@@ -123,9 +95,7 @@ def verify_greedy(draft_tokens, target_logits):
 check("1.1", verify_greedy)
 
 # %% [markdown]
-# **Your verifier at work.** A toy target always continues in the same way: the → cat → sat → on → a → mat → . → the. The picture
-# shows three rounds: accepted drafts are filled, the first wrong one is hatched, the ones after it are dropped. The orange token is
-# the target's own.
+# **Your verifier at work.** A toy target always says “the cat sat on a mat .” Its own tokens are orange.
 
 # %% role="show"
 words = ["the", "cat", "sat", "on", "a", "mat", ".", "ran"]
@@ -144,16 +114,11 @@ viz.verified_rounds([(drafts, result) for (_, drafts), result in zip(blocks, res
 # %% [markdown]
 # ## Task 1.2 · How often may a draft be accepted?
 #
-# Now the target samples. The drafter draws x from q, so x is proposed with probability q(x). If we accept it with probability
-# a(x), then x comes through with probability q(x)·a(x). Two limits: that must not exceed p(x), or there would be too
-# much of x, and a(x) is at most 1. The largest a that obeys both is
+# Now the target samples. The drafter proposes x with probability q(x); accepted with probability a(x), it comes through with q(x)·a(x). More than p(x) would be too
+# much. What is the largest a(x)?
 #
-# $$a(x) = \min\bigl(1,\; p(x)/q(x)\bigr), \qquad\text{and then}\qquad q(x)\,a(x) = \min\bigl(p(x), q(x)\bigr).$$
-#
-# By hand, p = (.5, .3, .2) and q = (.2, .2, .6): token 2 was proposed too often, so a(2) = .2/.6 = 1/3. Token 0 was proposed too
-# seldom: .5/.2 = 2.5, so a(0) = 1. In all, .2 + .2 + .2 = .60 of the drafts come through.
-#
-# q must be **the very distribution that x was drawn from**. Then q(x) cannot be 0; the contract refuses a token for which it is.
+# By hand, p = (.5, .3, .2) and q = (.2, .2, .6): token 2 is proposed too often, a(2) = 1/3, and token 0 too seldom, a(0) = 1. q must be **the very distribution that x
+# was drawn from**, so q(x) is never 0.
 
 # %% task="1.2"
 from dspark_mini.contracts import probabilities, takes, token
@@ -161,14 +126,14 @@ from dspark_mini.rules import token_is_possible
 
 @takes(token_is_possible, p=probabilities("V"), q=probabilities("V"), token=token(below="V"))
 def acceptance_probability(p, q, token):
-    """Return the probability with which a drafted token is accepted: min(1, p/q) of that token.
+    """Return the probability with which a drafted token is accepted.
 
     Args:
         p: (V,) the target's distribution at this position.
         q: (V,) the distribution that the token was drawn from, so q[token] > 0.
         token: the drafted token.
     Returns: A probability.
-    Example: p (.5, .3, .2), q (.2, .2, .6): token 2  →  .2 / .6 = 1/3;  token 0  →  1.0
+    Example: p (.25, .75), q (.5, .5): token 0  →  0.5;  token 1  →  1.0
     """
     ### BEGIN SOLUTION
     return min(1.0, p[token] / q[token])
@@ -178,7 +143,7 @@ def acceptance_probability(p, q, token):
 check("1.2", acceptance_probability)
 
 # %% [markdown]
-# **Your acceptance, drawn.** On the left, what is drafted; on the right, what comes through. The marks show what it should reach.
+# **Your acceptance, drawn**: a(x) = min(1, p(x)/q(x)) lets min(p, q) through, .60 in all. Marks: p.
 
 # %% role="picture"
 viz.accepted_mass(p, q, [acceptance_probability(p, q, token) for token in range(3)])
@@ -186,30 +151,23 @@ viz.accepted_mass(p, q, [acceptance_probability(p, q, token) for token in range(
 # %% [markdown]
 # ## Task 1.3 · What replaces a rejected draft
 #
-# The picture shows what is missing: token 0 lacks .3 and token 1 lacks .1. These gaps are max(p − q, 0), and they are what the
-# rejected rounds have to fill. So a rejected draft is replaced by a token from the **residual**
+# Token 0 lacks .3 and token 1 lacks .1. Only the rejected rounds can fill these gaps, each with one token, drawn from the **residual**: the distribution that lets
+# every bar reach its mark.
 #
-# $$r = \operatorname{norm}\bigl(\max(p - q,\, 0)\bigr) = \frac{\max(p - q, 0)}{\sum_x \max(p(x) - q(x), 0)}.$$
-#
-# By hand: max(p − q, 0) = (.3, .1, 0), its sum is .4, so r = (.75, .25, 0). Token 2 was rejected for being drafted too often, and it
-# cannot come back. That is exactly what went wrong with the naive rule.
-#
-# Why it fits: the rejected mass is 1 − Σ min(p, q), the gaps add up to Σ (p − min(p, q)) = 1 − Σ min(p, q), which is the same
-# number. So accepted + replaced = min(p, q) + max(p − q, 0) = p, token by token. If p = q there is no gap and the sum is 0: return
-# p, as a new array. (A draft is never rejected there, but rounding may lead to it.)
+# By hand: here it is (.75, .25, 0). Token 2 was drafted too often, and cannot come back. If there is no gap, p = q, return p: rounding may lead there.
 
 # %% task="1.3"
 from dspark_mini.contracts import probabilities, takes
 
 @takes(p=probabilities("V"), q=probabilities("V"))
 def residual_distribution(p, q):
-    """Return the distribution that replaces a rejected draft: the excess of p over q, normalised.
+    """Return the residual, the distribution that a rejected draft is replaced from.
 
     Args:
         p: (V,) the target's distribution at this position.
         q: (V,) the distribution that the rejected token was drawn from.
-    Returns: norm(max(p − q, 0)), a new array (V,); a copy of p where nothing is in excess, as for p = q.
-    Example: p (.5, .3, .2), q (.2, .2, .6): excess (.3, .1, 0), sum .4  →  (.75, .25, 0)
+    Returns: A distribution (V,); p itself if nothing is missing, as for p = q.
+    Example: p (.5, .25, .25), q (.25, .125, .625)  →  (2/3, 1/3, 0)
     """
     ### BEGIN SOLUTION
     excess = np.maximum(p - q, 0.0)  # (V,)
@@ -221,17 +179,18 @@ def residual_distribution(p, q):
 check("1.3", residual_distribution)
 
 # %% [markdown]
-# **Your residual, drawn.** What was rejected comes back as the orange parts, and every bar now reaches its mark.
+# **Your residual, drawn**:
+#
+# $$r = \operatorname{norm}\bigl(\max(p - q,\, 0)\bigr).$$
+#
+# It fits: the rejected mass equals the sum of the gaps, 1 − Σ min(p, q). So accepted + replaced = min(p, q) + max(p − q, 0) = p.
 
 # %% role="picture"
 accept = [acceptance_probability(p, q, token) for token in range(3)]
 viz.accepted_mass(p, q, accept, residual_distribution(p, q))
 
 # %% [markdown]
-# ## Six rules, exactly
-#
-# Here are six rules on the same p and q, with your two functions in them. Nothing is sampled: `emitted` adds up all cases.
-# A **one-hot** row is 1 for one token and 0 for the others: it is the true q of a drafter that takes its argmax.
+# **Six rules, exactly.** A **one-hot** row has a single 1: the true q of an argmax drafter.
 
 # %% role="picture"
 a = np.array([acceptance_probability(p, q, token) for token in range(3)])
@@ -239,46 +198,41 @@ r = residual_distribution(p, q)
 best = np.eye(3)[q.argmax()]                # a drafter that always takes its argmax, token 2
 best_a = best * acceptance_probability(p, best, 2)
 best_r = residual_distribution(p, best)
-pairs = q[:, None] * p                      # (V, V) draft from q, sample from p
-likely = pairs * (p[:, None] >= p)          # those where the draft is at least as likely
 
+
+def emitted(drafted, accept, replacement):
+    """The distribution of the emitted token: drafted and accepted, or rejected and then replaced."""
+    rejected = (drafted * (1 - accept)).sum()
+    return drafted * accept + rejected * replacement
+
+
+naive = emitted(q, a, p)
 rules = {  # label: (law of the emitted token, share of drafts accepted)
     "p/q, residual": (emitted(q, a, r), q @ a),
-    "p/q, then p": (emitted(q, a, p), q @ a),
+    "p/q, then p": (naive, q @ a),
     "argmax draft, softmax q": (emitted(best, a, r), best @ a),
     "argmax draft, one-hot q": (emitted(best, best_a, best_r), best @ best_a),
-    "p(draft) ≥ p(sample)": (likely.sum(1) + (pairs - likely).sum(0), likely.sum()),
-    "draft = sample": (pairs.sum(0), np.trace(pairs)),
+    "p(draft) ≥ p(sample)": (by_likelihood, likely.sum()),
+    "draft = sample": (pairs.sum(axis=0), np.trace(pairs)),
 }
 for label, (law, accepted) in rules.items():
     print(f"{label:24} emits {np.round(law, 3)}", end="")
     print(f"  total variation {total_variation(law):.4f}  accepts {accepted:.2f}")
 
 # %% [markdown]
-# * **p/q, then p** is the naive rule: 0.10.
-# * **Argmax draft, softmax q**: the drafter takes its best token, but the ratio uses its softmax, q, which is not what x was drawn from:
-#   2/15 = 0.1333. With the **one-hot q** the same drafter is lossless; its token x is accepted with probability p(x).
-# * **p(draft) ≥ p(sample)**: draw a sample from the target, keep the draft if the target finds it at least as likely. This favours
-#   likely tokens: 0.10.
-# * **Draft = sample**: draw from the target and accept the draft only if it is the same token. Lossless, since the emitted token is
-#   always the target's sample. But it accepts .28 of these drafts, and min(1, p/q) accepts .60. Slower, not wrong.
+# * **Argmax draft**: it is lossless with the **one-hot q** in the ratio, and not with the softmax, which it was not drawn from.
+# * **Draft = sample**: accept the draft only if a sample from the target is the same token. Lossless, since that sample is emitted anyway, but it accepts .28 only.
 
 # %% [markdown]
 # ## Task 1.4 · The lossless verifier
 #
-# A block has γ positions. Walk along them, and draw a **fresh** uniform number for every decision:
+# Now a whole block. Each draft is judged as in 1.2, by its own rows and a **fresh** uniform number; the first rejected one is replaced as in 1.3, and if all pass, a
+# bonus is drawn. `rng.random()` can return 0.0 but never 1.0, and even then a token with p = 0 is never accepted, and one with p ≥ q always.
 #
-# 1. Accept draft k if `rng.random()` is *below* min(1, p/q), with row k of both. `random()` can return 0 but not 1, so `<` accepts with
-#    exactly that probability: a token with p = 0 never, one with p ≥ q always.
-# 2. At the first rejection, draw one token from the residual of that position. The drafts after it are dropped.
-# 3. If all γ are accepted (or none was drafted), draw the bonus from the last target row.
+# By hand: drafts `[1]`, draft row (.5, .5), target rows (.75, .25) and (0, 1). Half of these rounds accept 1 and emit `[1, 1]`, the others emit `[0]`. So token 1
+# comes with ½ · ½ = p(1).
 #
-# By hand: drafts `[1]`, draft row (.5, .5), target rows (.75, .25) and (0, 1). With probability .25/.5 = ½ the draft is accepted, and the
-# bonus row gives 1: accepted 1, tokens `[1, 1]`. Otherwise the residual (1, 0) gives 0: accepted 0, tokens `[0]`. Does token 1 come
-# with p(1) = ¼? It is drafted in half of the rounds, half of these drafts survive, and no other round begins with a 1: ¼.
-#
-# You may call `acceptance_probability` and `residual_distribution`, once they are solved. `rng.choice(V, p=row)` draws a token. The
-# contract makes every row sum to 1, and it refuses a draft with q = 0 **before** anything is drawn.
+# You may call your functions of 1.2 and 1.3. `rng.choice(V, p=row)` draws a token.
 
 # %% task="1.4"
 from dspark_mini.contracts import generator, probabilities, takes, tokens
@@ -301,7 +255,7 @@ def verify_sampling(draft_tokens, draft_probs, target_probs, rng):
         rng: the only source of chance, a numpy.random.Generator.
     Returns: A dict: accepted, the number of accepted drafts; tokens, the accepted drafts and one more token.
     Example: draft_tokens [1], draft_probs [[.5, .5]], target_probs [[1, 0], [0, 1]]
-        →  {'accepted': 0, 'tokens': [0]}, since p/q = 0 and the residual is (1, 0)
+        →  {'accepted': 0, 'tokens': [0]}, since the target never says 1
     """
     ### BEGIN SOLUTION
     accepted, row = 0, target_probs[-1]  # (V,) the bonus row, unless a draft is rejected
@@ -318,8 +272,7 @@ def verify_sampling(draft_tokens, draft_probs, target_probs, rng):
 check("1.4", verify_sampling)
 
 # %% [markdown]
-# **Counted, not proven.** The check compared the distribution of your (accepted, tokens) with the exact one. Here are 4,000 rounds with
-# drafts from q; shares counted in 4,000 draws are off by about 0.01.
+# **Counted, not proven.** Shares of 4,000 rounds are off by about 0.01.
 
 # %% role="picture"
 rng = np.random.default_rng(0)
@@ -333,14 +286,9 @@ viz.emitted_laws(p, laws, tolerance=0.03)
 # %% [markdown]
 # ## Task 1.5 · One forward that equals γ + 1
 #
-# All this rests on one promise: row k of the one forward is the row that the target would have computed in plain decoding,
-# after x₀ … xₖ. What a row may look at is set by the **mask**:
-#
-# * a context token sees the context up to and including itself (the anchor x₀ is the last context token);
-# * draft xₖ sees the whole context, the drafts before it, **and itself**: its row predicts what follows xₖ, so xₖ must be read;
-# * no token sees a later draft.
-#
-# By hand, one context token and two drafts: `[[1, 0, 0], [1, 1, 0], [1, 1, 1]]`, as booleans; True means *may attend*.
+# All this rests on one promise: row k of the one forward is the row that the target would have computed in plain decoding, after x₀ … xₖ. What a row may look at is
+# set by the **mask**, True where it may attend to a column. What had plain decoding read at that moment? Ask it of context tokens (the anchor is the last), and of
+# drafts.
 
 # %% task="1.5"
 from dspark_mini.contracts import integer, takes
@@ -354,7 +302,7 @@ def verification_mask(context_length, draft_length):
         draft_length: γ, the number of drafted tokens.
     Returns: Boolean array (n, n), n = context_length + draft_length, the context first; True where the row may attend
         to the column.
-    Example: context_length 1, draft_length 2  →  [[1, 0, 0], [1, 1, 0], [1, 1, 1]] as booleans
+    Example: context_length 1, draft_length 1  →  [[True, False], [True, True]]
     """
     ### BEGIN SOLUTION
     position = np.arange(context_length + draft_length)  # (n,)
@@ -365,14 +313,13 @@ def verification_mask(context_length, draft_length):
 check("1.5", verification_mask)
 
 # %% [markdown]
-# **Your mask, drawn.** Rows look at columns. On the right, what the output of each row is for.
+# **Your mask, drawn.**
 
 # %% role="picture"
 viz.verification_picture(verification_mask(5, 4), context_length=5)
 
 # %% [markdown]
-# **Does it keep the promise?** A small attention layer with random weights runs once token by token and once in one forward. The rows
-# must be equal; two wrong masks show what happens otherwise.
+# **Does it keep the promise?** A random attention layer runs token by token, and in one forward. A wrong mask raises no error.
 
 # %% role="picture"
 rng = np.random.default_rng(1)
@@ -399,19 +346,10 @@ for label, tried in masks.items():
     print(f"{label:28} largest difference from plain decoding: {difference:.1e}")
 
 # %% [markdown]
-# A wrong mask gives rows of the right shape, and nothing fails: the verifier then accepts and corrects by a distribution that is not
-# the target's. Only a comparison with plain decoding shows it.
-
-# %% [markdown]
 # ## Task 1.6 · Where the output ends
 #
-# A round commits several tokens at once; plain decoding looks at every token. So must we:
-#
-# * the **first stop token** ends the output, and belongs to it, wherever in a block it stands;
-# * the output never has more than `max_new_tokens` tokens, a stop token included. A stop token beyond the cap was never emitted.
-#
-# By hand, with stop token 2: `[5, 2, 7]` and a cap of 10 gives `[5, 2]`; with a cap of 1 it gives `[5]`. There may be no tokens, no stop
-# tokens (then only the cap ends it), or a cap of 0.
+# Plain decoding looks at each token. So must a round: the **first stop token** ends the output, and belongs to it; at most `max_new_tokens` are kept, stop tokens
+# included. By hand, with stop token 2: `[5, 2, 7]` gives `[5, 2]`, and with a cap of 1 `[5]`.
 
 # %% task="1.6"
 from dspark_mini.contracts import integer, takes, tokens
@@ -425,7 +363,7 @@ def cut_output(tokens, stop_tokens, max_new_tokens):
         stop_tokens: list (S,), tokens that end the output and belong to it; without any, only the cap ends it.
         max_new_tokens: the cap, in tokens; a stop token counts.
     Returns: A prefix of tokens, as a new list.
-    Example: tokens [5, 2, 7], stop_tokens [2], max_new_tokens 10  →  [5, 2];  with a cap of 1  →  [5]
+    Example: tokens [8, 8, 4, 3], stop_tokens [3, 4], max_new_tokens 10  →  [8, 8, 4]
     """
     ### BEGIN SOLUTION
     kept = tokens[:max_new_tokens]
@@ -441,13 +379,13 @@ check("1.6", cut_output)
 # %% [markdown]
 # ## The cache contract, and a whole text
 #
-# The target keeps the keys and values of the tokens it has read in a **cache**, one row per token, and so does a drafter with a cache of its own.
-# One rule keeps both in order: **after every round a cache holds exactly the committed tokens except the last.** The last is the
-# next anchor x₀, and the next forward writes its row. A verification forward writes 1 + γ rows (the anchor's and the drafts'), of which
-# 1 + accepted stay; γ − accepted are rolled back. With one row too many, the next round attends to a token that is not in the
-# text; with one too few, it has forgotten a token that is.
+# The target keeps keys and values of the tokens it has read in a **cache**, one row per token; so does a drafter. **After every round a cache holds the committed
+# tokens except the last**, the next anchor. The target's forward writes 1 + γ rows, of which γ − accepted are rolled back.
 #
-# Your functions, in a loop. The drafter is the toy target itself, wrong in about one of five tokens; "." is the stop token.
+# An autoregressive drafter reads x₀ … xᵧ₋₁, but never xᵧ, its own last draft. If all are accepted, its cache is **one row short**: the next round must feed it xᵧ as
+# well.
+#
+# Your functions, in a loop; "." is the stop token.
 
 # %% role="picture"
 rng = np.random.default_rng(40)
@@ -462,14 +400,17 @@ def draft_block(token):
     return block
 
 
-text, cache, rounds = [0], [], []                    # the prompt is "the"
+text, cache, draft_cache, rounds, short = [0], [], [], [], []  # the prompt is "the"
 for _ in range(max_new_tokens):                      # a round emits at least one token
     drafts = draft_block(text[-1])
-    cache += [text[-1], *drafts]                     # what the forward writes: 1 + γ rows
+    cache += [text[-1], *drafts]                     # what the target reads: 1 + γ rows
+    draft_cache += text[len(draft_cache):] + drafts[:-1]  # what the drafter lacks, then γ − 1 drafts
     result = verify_greedy(drafts, target_logits(text[-1], drafts))
-    del cache[len(text) + result["accepted"]:]       # the rollback: γ − accepted rows
+    kept = len(text) + result["accepted"]
+    del cache[kept:], draft_cache[kept:]             # the rollback
     text += result["tokens"]
-    assert cache == text[:-1]                        # the contract
+    assert cache == text[:-1] and draft_cache == cache[:len(draft_cache)]  # the contract
+    short.append(len(cache) - len(draft_cache))
     rounds.append((drafts, result))
     output = cut_output(text[1:], stop_tokens, max_new_tokens)
     if len(output) == max_new_tokens or output[-1] in stop_tokens:
@@ -480,37 +421,30 @@ while plain[-1] != 6:
     plain.append(follows[plain[-1]])
 counts = [len(result["tokens"]) for _, result in rounds]
 print("emitted in each round:", counts, " kept:", len(output))
+print("rows that the drafter's cache is short of:", short)
 print("output:", " ".join(words[token] for token in output))
 print("same as plain decoding:", output == plain[1:])
 viz.verified_rounds(rounds, words, kept=len(output))
 
 # %% [markdown]
-# What is drawn with dots was emitted after the stop token, and is cut. Count the output, not the rounds: whatever you report
-# (tokens, accepted drafts, τ) has to add up to what the user got.
+# Dots mark what is cut. Whatever you report must add up to what the user got.
 
 # %% [markdown]
 # ## Looking back
 #
-# * **What you saw.** One rule is lossless and fast: accept with min(1, p/q), replace from the residual. Its neighbours look as good but
-#   are off by 0.10 to 0.13, or they are right and accept less than half as much. Total variation over all cases tells them apart; a text does not.
-# * **What the papers report.** The accepted length τ counts the tokens of a round, the bonus or correction included, so γ = 7 allows at
-#   most 8. At temperature 1 with Qwen3-4B, DSpark reaches τ = 6.11 on GSM8K and 3.64 on MT-Bench, EAGLE-3 5.14 and 2.39 (DSpark, results at γ = 7).
-# * **What published code got wrong here**, in a tutorial and in engines:
-#     * *Accept and replace.* An argmax draft with a softmax q
-#       ([speculative-sampling issue 3](https://github.com/jaymody/speculative-sampling/issues/3)); a q that is not what was sampled from, because top-k was
-#       applied to one and not to the other ([Transformers issue 47932](https://github.com/huggingface/transformers/issues/47932)); one uniform number for the
-#       rejection and for the residual ([vLLM Ascend pull request 16370](https://github.com/vllm-project/vllm-ascend/pull/16370)); `<=` where `<` belongs, which
-#       accepts an impossible token when the number drawn is 0 ([SGLang issue 35771](https://github.com/sgl-project/sglang/issues/35771)).
-#     * *The end of the output.* Text after a stop token that was accepted in the middle of a block
-#       ([Transformers issue 47912](https://github.com/huggingface/transformers/issues/47912)); counts that include what was cut, so that answers fall short of
-#       their cap ([ik_llama.cpp pull request 2358](https://github.com/ikawrakow/ik_llama.cpp/pull/2358)).
-#     * *The cache.* A draft cache trimmed by two rows too many in every rejecting round, so that the drafter knew less and less
-#       ([mlxcel issue 994](https://github.com/lablup/mlxcel/issues/994)).
-# * **Not a bug.** Exact matching (“draft = sample”) accepts less and is lossless; a pull request that adds the residual rule says so carefully
-#   ([mlx-lm pull request 1709](https://github.com/ml-explore/mlx-lm/pull/1709)).
+# * **What you saw.** The neighbours of the lossless rule are off by 0.10 to 0.13, or accept less than half as much.
+# * **What the papers report.** At γ = 7, where τ is at most 8, DSpark reaches 6.11 on GSM8K and 3.64 on MT-Bench, EAGLE-3 5.14 and 2.39 (temperature 1, Qwen3-4B).
+# * **What published code got wrong here.** An argmax draft with a softmax q ([speculative-sampling 3](https://github.com/jaymody/speculative-sampling/issues/3)); a q
+#   that was not sampled from ([Transformers 47932](https://github.com/huggingface/transformers/issues/47932)); one uniform number for rejection and residual ([vLLM
+#   Ascend 16370](https://github.com/vllm-project/vllm-ascend/pull/16370)); an impossible token accepted at 0.0 ([SGLang
+#   35771](https://github.com/sgl-project/sglang/issues/35771)); text after a stop token in mid-block ([Transformers
+#   47912](https://github.com/huggingface/transformers/issues/47912)); answers short of their cap, as what was cut counted ([ik_llama.cpp
+#   2358](https://github.com/ikawrakow/ik_llama.cpp/pull/2358)); a drafter's cache cut by two rows too many in every rejecting round ([mlxcel
+#   1002](https://github.com/lablup/mlxcel/pull/1002)).
+# * **Not a bug.** Exact matching loses drafts, not quality ([mlx-lm 1709](https://github.com/ml-explore/mlx-lm/pull/1709)).
 #
 # ## Further reading
 #
-# * Leviathan et al., *Fast Inference from Transformers via Speculative Decoding*, [arXiv 2211.17192](https://arxiv.org/abs/2211.17192): Section 2.3 has the rule; you know its proof from task 1.3
-# * Chen et al., *Accelerating Large Language Model Decoding with Speculative Sampling*, [arXiv 2302.01318](https://arxiv.org/abs/2302.01318): the same rule, published at about the same time
-# * DSpark: [arXiv 2607.05147](https://arxiv.org/abs/2607.05147); DFlash: [arXiv 2602.06036](https://arxiv.org/abs/2602.06036): the drafters of the next lessons, verified by this rule
+# * Leviathan et al., [*Fast Inference from Transformers via Speculative Decoding*](https://arxiv.org/abs/2211.17192), Section 2.3
+# * Chen et al., [*Accelerating Large Language Model Decoding with Speculative Sampling*](https://arxiv.org/abs/2302.01318)
+# * [DSpark](https://arxiv.org/abs/2607.05147) and [DFlash](https://arxiv.org/abs/2602.06036), the drafters of the next lessons

@@ -17,8 +17,8 @@ TASK_1_5 = Task(
     hints=(
         "Ask of every row what the target would see at this place in plain decoding, where one token comes after "
         "the other. A draft stands where the token would stand if it is accepted.",
-        "A token sees everything up to its own place and itself. That is one comparison of two positions, "
-        "and it does not ask whether they belong to the context or to the draft.",
+        "Write down the rows of two context tokens and two drafts. Which of them would differ for four context tokens? "
+        "What do row and column have in common wherever there is a 1?",
         "position = 0, 1, …, n − 1 with n = context_length + draft_length\n"
         "mask[row, column] = (column ≤ row), by broadcasting position against position[:, None]",
     ),
@@ -26,17 +26,18 @@ TASK_1_5 = Task(
     core=(
         values("draft_sees_earlier_and_itself", 3)(
             "A draft sees the drafts before it and itself, and no later one.",
-            "Row k must predict the token after draft k, so it reads draft k itself: the diagonal is True.",
+            "Row by row: the context token sees itself; draft 1 sees it and itself; draft 2 sees all three.",
             example(1, 2, gives=np.tri(3, dtype=bool)),
         ),
         values("context_is_causal", 2)(
             "A context token sees the context up to and including itself, and no draft.",
-            "The context is text like any other: its rows are causal too, and drafts come after it.",
+            "The context is text like any other: nothing in it looks ahead, with drafts after it or without.",
             example(2, 1, gives=np.tri(3, dtype=bool)),
+            example(2, 0, gives=np.tri(2, dtype=bool)),
         ),
         values("draft_sees_whole_context", 2)(
             "A draft sees all of the context.",
-            "No context column is hidden from a draft, not even the anchor's.",
+            "Columns 0 and 1 are the context. Rows 2 and 3, the drafts, see both, the anchor's too.",
             example(2, 2, gives=np.tri(4, dtype=bool)),
         ),
         values("no_context", 1)(
@@ -55,8 +56,8 @@ TASK_1_6 = Task(
     hints=(
         "Plain decoding looks at every single token: it stops after a stop token, or when there are max_new_tokens "
         "of them. Emitting several tokens per round changes nothing about that.",
-        "Cut to the cap first, then look for the first stop token in what is left, from the left. What lies beyond "
-        "the cap was never emitted, so a stop token there means nothing.",
+        "Which comes first, the cap or a stop token, and does it matter which of them you look for first? Does a stop "
+        "token beyond the cap end anything? Which of several stop tokens ends the output?",
         "kept = the first max_new_tokens tokens\n"
         "for each index i and token of kept:\n"
         "    if the token is a stop token: return kept up to and including index i\n"
@@ -66,23 +67,23 @@ TASK_1_6 = Task(
     core=(
         values("ends_with_first_stop", 3)(
             "The output ends with the first stop token, which belongs to it.",
-            "Look from the left, and keep the stop token itself: index + 1 tokens.",
+            "5 is no stop token, 2 is: the output is [5, 2], however the tokens were split into rounds.",
             example([5, 2, 7, 9], [2], 10, gives=[5, 2]),
         ),
         values("any_stop_token_ends", 2)(
             "Any of several stop tokens ends the output, the one that comes first.",
-            "Ask of each token whether it is in stop_tokens, instead of looking for one stop token after the other.",
+            "3 comes before 2 in the text, and so it ends the output; the order of stop_tokens means nothing.",
             example([5, 3, 2, 7], [2, 3], 10, gives=[5, 3]),
         ),
         values("capped", 2)(
             "Without a stop token there are at most max_new_tokens tokens.",
-            "A slice does it: tokens[:max_new_tokens].",
+            "The first max_new_tokens tokens stay; fewer stay as they are.",
             example([5, 6, 7], [2], 2, gives=[5, 6]),
             example([5, 6], [2, 3], 10, gives=[5, 6]),
         ),
         values("cap_and_stop_together", 2)(
             "Whichever comes first ends it; a stop token counts towards the cap.",
-            "A stop token beyond the cap is not emitted. Do not add it, and do not count it apart.",
+            "With a cap of 2, [5, 6, 2] never gets to its stop token, and in [5, 2, 6] it is the second and last.",
             example([5, 6, 2], [2], 2, gives=[5, 6]),
             example([5, 2, 6], [2], 2, gives=[5, 2]),
         ),

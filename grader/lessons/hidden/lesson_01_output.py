@@ -23,9 +23,10 @@ def mask(context_length: int, draft_length: int) -> Array:
 
 
 def long_contexts(rng: Rng) -> Iterator[Call]:
-    """One draft only: everything else is the context."""
+    """One draft or none: everything else is the context."""
     for context in range(2, 12):
         yield call(context, 1)
+        yield call(context, 0)
 
 
 def long_drafts(rng: Rng) -> Iterator[Call]:
