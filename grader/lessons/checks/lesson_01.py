@@ -130,9 +130,7 @@ TASK_1_3 = Task(
         "make it p? That is what a rejected round has to give, in the right proportions.",
         "Where p is smaller than q, is anything missing? What do the missing parts of the picture add up to, and what "
         "should a distribution add up to? And what is left to return if nothing is missing anywhere?",
-        "excess = np.maximum(p − q, 0)\n"
-        "mass = sum of excess\n"
-        "return excess / mass if mass is positive, else p",
+        "excess = np.maximum(p − q, 0)\nmass = sum of excess\nreturn excess / mass if mass is positive, else p",
     ),
     returns="floats in an array",
     core=(
