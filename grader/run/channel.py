@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import selectors
 import subprocess
+import threading
 import time
-from typing import Any
+from collections.abc import Callable
+from concurrent.futures import Future, TimeoutError, wait
+from typing import Any, Protocol
 
 from grader.run.child.wire import MAX_REPLY, WireError, unpack
+
+END_SECONDS = 1.0  # how long a pipe whose other side has ended is waited for
+READ_BYTES, WRITE_BYTES = 1 << 20, 1 << 16
 
 
 class ChildDied(Exception):
@@ -20,28 +25,36 @@ class ChildTooSlow(Exception):
     """The child did not answer in time."""
 
 
-class Channel:
-    """Messages to a child and back. Deadlines are points of time.monotonic()."""
+class Pipes(Protocol):
+    """A process's standard input and output. Deadlines are points of time.monotonic()."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdin is not None and process.stdout is not None
-        self.writer, self.reader = process.stdin, process.stdout
+    def write(self, data: bytes, deadline: float) -> None:
+        """Write all of it, for as long as the child keeps reading."""
+        ...
+
+    def read(self, deadline: float) -> bytes:
+        """Read what is there, at least a byte; nothing at the end."""
+        ...
+
+    def is_empty(self) -> bool:
+        """Tell whether the child's side is open and nothing has come."""
+        ...
+
+    def close(self) -> None:
+        """Close the pipes of a process that has ended."""
+        ...
+
+
+class Channel:
+    """Messages to a child and back."""
+
+    def __init__(self, pipes: Pipes) -> None:
+        self.pipes = pipes
         self.buffer, self.taken = bytearray(), 0  # bytes of all messages so far
-        os.set_blocking(self.writer.fileno(), False)
-        self.may_write, self.may_read = selectors.DefaultSelector(), selectors.DefaultSelector()
-        self.may_write.register(self.writer, selectors.EVENT_WRITE)
-        self.may_read.register(self.reader, selectors.EVENT_READ)
 
     def send(self, data: bytes, deadline: float) -> None:
-        """Write messages that packed() has written down, in pieces, for as long as the child keeps reading."""
-        left = memoryview(data)
-        while left:
-            if not self.may_write.select(max(0.0, deadline - time.monotonic())):
-                raise ChildTooSlow
-            try:
-                left = left[os.write(self.writer.fileno(), left[: 1 << 16]) :]
-            except OSError as error:
-                raise ChildDied from error
+        """Write messages that packed() has written down."""
+        self.pipes.write(data, deadline)
 
     def receive(self, deadline: float) -> dict[str, Any]:
         """Read one message, which is always a dict."""
@@ -58,19 +71,82 @@ class Channel:
                 if not isinstance(message[0], dict):
                     raise ChildDied
                 return message[0]
-            if not self.may_read.select(max(0.0, deadline - time.monotonic())):
-                raise ChildTooSlow
-            data = os.read(self.reader.fileno(), 1 << 20)
+            data = self.pipes.read(deadline)
             if not data:
                 raise ChildDied
             self.buffer += data
 
     def is_quiet(self) -> bool:
         """Tell whether the pipe is empty and open: nothing has come that was not asked for."""
-        return not self.buffer and not self.may_read.select(0)
+        return not self.buffer and self.pipes.is_empty()
 
     def close(self) -> None:
         """Close the pipes."""
-        for it in (self.may_write, self.may_read, self.writer, self.reader):
-            with contextlib.suppress(OSError):
-                it.close()
+        self.pipes.close()
+
+
+class ThreadPipes:
+    """Pipes that threads wait for, which works on every system; on Windows nothing else does."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdin is not None and process.stdout is not None
+        self.writer, self.reader = process.stdin, process.stdout
+        self.writing: Future[None] | None = None
+        self.reading: Future[bytes] | None = None
+
+    def write(self, data: bytes, deadline: float) -> None:
+        """Write all of it, for as long as the child keeps reading."""
+        self.writing = _in_thread(lambda: _write_all(self.writer.fileno(), data))
+        _result(self.writing, deadline)
+
+    def read(self, deadline: float) -> bytes:
+        """Read what is there, at least a byte; nothing at the end."""
+        data: bytes = _result(self._begin_to_read(), deadline)
+        self.reading = None
+        return data
+
+    def is_empty(self) -> bool:
+        """Tell whether the child's side is open and nothing has come, as far as is known already."""
+        return not self._begin_to_read().done()
+
+    def close(self) -> None:
+        """Close the pipes of a process that has ended, but for one that another process still holds."""
+        works: tuple[Future[Any] | None, ...] = (self.writing, self.reading)
+        for file, work in zip((self.writer, self.reader), works):
+            if work is None or wait([work], END_SECONDS).done:  # else a thread would use a descriptor that is gone
+                with contextlib.suppress(OSError):
+                    file.close()
+
+    def _begin_to_read(self) -> Future[bytes]:
+        if self.reading is None:
+            self.reading = _in_thread(lambda: os.read(self.reader.fileno(), READ_BYTES))
+        return self.reading
+
+
+def _in_thread(work: Callable[[], Any]) -> Future[Any]:
+    """Do something in a thread that nobody has to wait for, not even the end of Python."""
+    future: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future
+
+
+def _result(work: Future[Any], deadline: float) -> Any:
+    try:
+        return work.result(max(0.0, deadline - time.monotonic()))
+    except TimeoutError:  # before OSError, of which it is one since Python 3.11
+        raise ChildTooSlow from None
+    except OSError as error:
+        raise ChildDied from error
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(descriptor, left[:WRITE_BYTES]) :]

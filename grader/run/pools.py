@@ -17,8 +17,8 @@ from typing import Any, Protocol
 from grader.lessons.paths import ROOT
 from grader.read.submissions import Source
 from grader.run.grading import not_graded
+from grader.run.own_process import ONE_THREAD
 from grader.run.process import child_library
-from grader.run.sandbox import ONE_THREAD
 from grader.run.worker import GRACE_SECONDS
 
 COMMAND = (

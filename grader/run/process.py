@@ -1,19 +1,14 @@
 """The grader's side of a child process: start it, load code into it, call it, and end it in time.
 
-Without a sandbox, for one's own work, the child has limits of time and memory only: it can do whatever its user can do,
-and a process that it moves into a session of its own outlives it.
+One's own work runs in a bare process, on any system; what the sandbox needs is imported only where it is asked for.
 """
 
 from __future__ import annotations
 
 import compileall
 import contextlib
-import os
 import py_compile
 import shutil
-import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -23,9 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from grader.lessons.paths import ROOT
-from grader.run import sandbox
-from grader.run.channel import Channel, ChildDied, ChildTooSlow
-from grader.run.child.calling import CALL_SECONDS, WALL_FACTOR, Batch, Call, Outcome
+from grader.run import own_process
+from grader.run.channel import Channel, ChildDied, ChildTooSlow, Pipes, ThreadPipes
+from grader.run.child.calling import CALL_SECONDS, Batch, Call, Outcome
+from grader.run.child.limits import WALL_FACTOR
 from grader.run.child.loader import CELL_SECONDS, CellError
 from grader.run.child.wire import WireError, packed
 from grader.run.replies import loaded_of, outcome_of
@@ -36,7 +32,7 @@ TASK_SECONDS, SUBMISSION_SECONDS, SECONDS_A_TASK = 60.0, 120.0, 5.0
 MAX_PARTS = 50_000  # a cell reports twice where it is, a .py file once per statement and once more
 MAX_BATCH = 64 << 20  # bytes of all replies to one batch of calls; right answers take far less
 MAX_PIECE = 1 << 20  # characters
-CHILD_FILES = ("calling.py", "generators.py", "loader.py", "main.py", "wire.py", "__init__.py")
+CHILD_FILES = ("calling.py", "generators.py", "limits.py", "loader.py", "main.py", "wire.py", "__init__.py")
 LIBRARY_FILES = ("bias_rows.py", "contracts.py", "conversion.py", "inputs.py", "kinds.py", "rules.py", "violations.py")
 # What a lesson imports of the kit, as far as a child needs it: contracts, and a `check` that does nothing.
 INERT_GRADER = '"""Checks run outside of this process."""\n\n\ndef check(*arguments: object) -> None:\n    pass\n'
@@ -73,7 +69,7 @@ class Clock:
 @contextlib.contextmanager
 def child_library() -> Iterator[Path]:
     """Copy the few files of the kit that a child may import into a temporary folder."""
-    with tempfile.TemporaryDirectory(prefix="dspark-mini-") as name:
+    with tempfile.TemporaryDirectory(prefix="dspark-mini-", ignore_cleanup_errors=True) as name:
         library = Path(name)
         (library / "grader" / "run" / "child").mkdir(parents=True)
         (library / "dspark_mini").mkdir()
@@ -154,12 +150,11 @@ class Child:
             return
         self.alive = False
         if self.sandbox:
+            from grader.run import sandbox
+
             sandbox.end(self.process)
         else:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.kill()
-            self.process.wait()
+            own_process.end(self.process)
             self.work.cleanup()
         self.channel.close()
 
@@ -187,7 +182,9 @@ class Child:
     def _explain(self, error: Exception) -> None:
         """Say why no process got as far as the learner's code."""
         if self.sandbox:
-            sandbox.require_sandbox()
+            from grader.run.sandbox import require_sandbox
+
+            require_sandbox()
         raise RuntimeError("The process for the learner's code could not be started.") from error
 
     def _load(self) -> None:
@@ -209,24 +206,21 @@ class Child:
         raise ChildDied
 
     def _spawn(self) -> None:
-        if self.sandbox:
-            self.process = sandbox.start(self.library, ["-c", COMMAND, sandbox.KIT, sandbox.SITE])
-        else:
-            self._spawn_unprotected()
-        self.channel, self.alive, self.knows_hidden = Channel(self.process), True, False
+        pipes = self._spawn_in_sandbox() if self.sandbox else self._spawn_unprotected()
+        self.channel, self.alive, self.knows_hidden = Channel(pipes), True, False
 
-    def _spawn_unprotected(self) -> None:
+    def _spawn_in_sandbox(self) -> Pipes:
+        from grader.run import sandbox
+        from grader.run.select_pipes import SelectPipes
+
+        self.process = sandbox.start(self.library, ["-c", COMMAND, sandbox.KIT, sandbox.SITE])
+        return SelectPipes(self.process)
+
+    def _spawn_unprotected(self) -> Pipes:
         site = str(Path(np.__file__).parent.parent)
         self.work = tempfile.TemporaryDirectory(prefix="dspark-mini-work-", ignore_cleanup_errors=True)
-        self.process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", COMMAND, str(self.library), site],
-            cwd=self.work.name,
-            env=sandbox.QUIET,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        self.process = own_process.start(["-c", COMMAND, str(self.library), site], Path(self.work.name))
+        return ThreadPipes(self.process)
 
 
 def _soon(seconds: float, ends: float) -> float:

@@ -23,6 +23,7 @@ from typing import IO
 import numpy as np
 
 from grader.run.denied_calls import DENIED
+from grader.run.own_process import QUIET
 
 KIT, SITE, WORK = "/kit", "/site", "/tmp"  # the names of these folders inside
 WORK_BYTES = 16 << 20
@@ -30,8 +31,6 @@ NOBODY = "65534"
 UNKNOWN = -1  # libseccomp's number of an unknown call
 TRY_SECONDS = 60.0
 NO_NAMESPACES = re.compile(r"namespace|uid map|Operation not permitted|Permission denied")
-ONE_THREAD = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")}
-QUIET = ONE_THREAD | {"PATH": os.defpath}
 ELSE = " To grade code that you trust without a sandbox, add --unsafe-no-sandbox."
 # Settings that forbid what bubblewrap needs: the forbidding value, and one that allows it.
 FORBIDDING = {

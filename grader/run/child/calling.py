@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-import signal
 import sys
-import threading
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -18,11 +16,11 @@ import numpy as np
 
 from dspark_mini.bias_rows import BiasRows
 from dspark_mini.contracts import Contract
+from grader.run.child.limits import TimeLimit, alarms
 from grader.run.child.wire import Seed as Seed
 from grader.run.child.wire import encoded, packed
 
 CALL_SECONDS = 5.0  # of the processor's time; what takes 2 s on a usual machine passes on a slow one
-WALL_FACTOR = 3  # by the clock on the wall a call may take longer, since other processes share the machine
 HELD = 64  # results of one batch of calls that are looked at again at its end
 
 
@@ -136,47 +134,6 @@ def without_contract(function: Any) -> Any:
     """Return what a contract decorates: a check has converted the arguments already, and lines are those inside."""
     is_checked = type(function) is types.FunctionType and isinstance(getattr(function, "contract", None), Contract)
     return getattr(function, "__wrapped__", function) if is_checked else function
-
-
-class TimeLimit(BaseException):
-    """Raised in the middle of a call that takes too long; no `except Exception` swallows it."""
-
-
-@contextlib.contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TimeLimit after some seconds of work, where signals allow it (main thread, POSIX)."""
-    with alarms() as set_alarms:
-        set_alarms(seconds)
-        yield
-
-
-@contextlib.contextmanager
-def alarms() -> Iterator[Callable[[float], None]]:
-    """Let alarms raise TimeLimit.
-
-    Yields:
-        A function that sets the alarms to so many seconds of work, and turns them off at 0. Work is processor time, so
-        that a busy machine changes nothing; code that sleeps is interrupted after WALL_FACTOR times as long.
-    """
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield lambda seconds: None
-        return
-    before = {number: signal.signal(number, _on_alarm) for number in (signal.SIGPROF, signal.SIGALRM)}
-    try:
-        yield _set_alarms
-    finally:
-        _set_alarms(0.0)
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _on_alarm(signum: int, frame: Any) -> None:
-    raise TimeLimit
-
-
-def _set_alarms(seconds: float) -> None:
-    for timer, limit in ((signal.ITIMER_PROF, seconds), (signal.ITIMER_REAL, WALL_FACTOR * seconds)):
-        signal.setitimer(timer, limit, 0.1)  # they ring again, in case the function swallows the exception
 
 
 def unchanged(before: Any, after: Any) -> bool:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from grader.run.child.calling import TimeLimit, line_in, message_of, time_limit
+from grader.run.child.calling import line_in, message_of
+from grader.run.child.limits import TimeLimit, time_limit
 
 CELL_SECONDS = 5.0
 MODULE = "submission"

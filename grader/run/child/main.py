@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import time
 from typing import Any, BinaryIO
 
 from grader.run.child.calling import Call, LocalCaller, Outcome
+from grader.run.child.limits import limit_resources
 from grader.run.child.loader import new_namespace, run_piece
 from grader.run.child.wire import MAX_REPLY, Opaque, WireError, packed, receive, send
 
 FLAGS = ("changed", "timed_out", "changed_results")  # of an outcome
 MAX_MESSAGE = 500  # characters
 FLUSH_SECONDS = 0.05  # replies of quick calls travel together
-LIMITS = {"AS": 1 << 30, "CPU": 600, "FSIZE": 1 << 20, "NOFILE": 64, "CORE": 0}  # bytes, seconds, bytes, files, bytes
 
 
 def main(requests: BinaryIO, replies: BinaryIO) -> None:
@@ -76,27 +75,14 @@ def load(pieces: list[dict[str, Any]], namespace: dict[str, Any], replies: Binar
     return errors
 
 
-def limit_resources() -> None:
-    """Bound memory, processor time, file size and open files, where the system knows such limits."""
-    try:
-        import resource
-    except ImportError:
-        return
-    for name, most in LIMITS.items():
-        kind = getattr(resource, f"RLIMIT_{name}")
-        hard = resource.getrlimit(kind)[1]
-        limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        with contextlib.suppress(ValueError, OSError):  # macOS knows the name of a limit that it does not set
-            resource.setrlimit(kind, (limit, limit))
-
-
 def take_streams() -> tuple[BinaryIO, BinaryIO]:
     """Keep standard input and output for the wire, and give the learner's code empty ones instead."""
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=1 << 16)
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
-    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
+    sys.stdin = os.fdopen(0, encoding="utf-8")
+    sys.stdout, sys.stderr = (os.fdopen(n, "w", encoding="utf-8", errors="replace") for n in (1, 2))
     return requests, replies
 
 

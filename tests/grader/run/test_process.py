@@ -205,7 +205,10 @@ def test_the_folder_of_the_library_goes_away() -> None:
     assert files == {
         "grader/__init__.py",
         "grader/run/__init__.py",
-        *(f"grader/run/child/{name}.py" for name in ("__init__", "calling", "generators", "loader", "main", "wire")),
+        *(
+            f"grader/run/child/{name}.py"
+            for name in ("__init__", "calling", "generators", "limits", "loader", "main", "wire")
+        ),
         "dspark_mini/__init__.py",
         *(
             f"dspark_mini/{name}.py"
