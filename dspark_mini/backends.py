@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -36,9 +37,10 @@ def restart_on_one_thread() -> None:
         return
     environment = os.environ | dict.fromkeys(THREAD_VARIABLES, "1")
     command = [sys.executable, *sys.orig_argv[1:]]
-    if os.name == "posix":
-        sys.stdout.flush()
+    sys.stdout.flush()
+    if sys.platform != "win32":
         os.execve(sys.executable, command, environment)
+    signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C reaches both processes; the other one decides
     sys.exit(subprocess.run(command, env=environment).returncode)
 
 

@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from dspark_mini.appendix import commands as appendix_commands
 from dspark_mini.corpus import DOMAINS
-from dspark_mini.terminal import WORK, WorkFolder, console
+from dspark_mini.terminal import WORK, WorkFolder, console, replace_unknown_letters
 from dspark_mini.workspace import UserError, copy_lessons, find_lesson, reset_lesson
 
 COMMAND_GROUP = "dspark_mini.commands"  # entry points: functions that add commands to the app
@@ -31,6 +31,7 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line; a UserError becomes one sentence on stderr and exit code 2."""
+    replace_unknown_letters()
     try:
         app()
     except UserError as error:
@@ -47,7 +48,9 @@ def learn(folder: WorkFolder = WORK, browser: Annotated[bool, typer.Option(help=
     from dspark_mini.lab import open_lab
 
     for lesson, copied in copy_lessons(folder).items():
-        console.print(f"{folder / lesson}.ipynb: {'copied' if copied else 'kept, it is your own'}", soft_wrap=True)
+        console.print(
+            f"{escape(str(folder / lesson))}.ipynb: {'copied' if copied else 'kept, it is your own'}", soft_wrap=True
+        )
     console.print("Starting JupyterLab …")
     open_lab(folder, browser, _print_address)
 
@@ -63,8 +66,8 @@ def reset(
     """Replace a lesson by a fresh copy; yours is kept beside it."""
     name = find_lesson(lesson)
     kept = reset_lesson(name, folder)
-    was = f" Your notebook is now {kept}." if kept else ""
-    console.print(f"{folder / name}.ipynb is a fresh copy.{was}", soft_wrap=True)
+    was = f" Your notebook is now {escape(str(kept))}." if kept else ""
+    console.print(f"{escape(str(folder / name))}.ipynb is a fresh copy.{was}", soft_wrap=True)
 
 
 @app.command()

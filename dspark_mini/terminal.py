@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -20,3 +22,10 @@ def plain_table(*headers: str) -> Table:
     for column in table.columns:
         column.overflow = "fold"
     return table
+
+
+def replace_unknown_letters() -> None:
+    """Let the standard streams replace a letter that their encoding lacks, as that of a pipe on Windows may."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")

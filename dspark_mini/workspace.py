@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,8 +49,9 @@ def copy_lessons(folder: Path) -> dict[str, bool]:
     """
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is a file, so no lessons can be copied there; choose a directory with --folder.")
-    folder.mkdir(parents=True, exist_ok=True)
-    return {name: _copy_new(NOTEBOOKS / f"{name}.ipynb", folder / f"{name}.ipynb") for name in lesson_names()}
+    with _file_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        return {name: _copy_new(NOTEBOOKS / f"{name}.ipynb", folder / f"{name}.ipynb") for name in lesson_names()}
 
 
 def reset_lesson(lesson: str, folder: Path) -> Path | None:
@@ -61,12 +64,13 @@ def reset_lesson(lesson: str, folder: Path) -> Path | None:
     Returns:
         The new path of the learner's notebook, or None if there was none.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     notebook, kept = folder / f"{lesson}.ipynb", None
-    if os.path.lexists(notebook):
-        number = next(n for n in range(1, 10_000) if not os.path.lexists(_kept(notebook, n)))
-        kept = notebook.rename(_kept(notebook, number))
-    _copy_new(NOTEBOOKS / f"{lesson}.ipynb", notebook)
+    with _file_errors(notebook):
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.path.lexists(notebook):
+            number = next(n for n in range(1, 10_000) if not os.path.lexists(_kept(notebook, n)))
+            kept = notebook.rename(_kept(notebook, number))
+        _copy_new(NOTEBOOKS / f"{lesson}.ipynb", notebook)
     return kept
 
 
@@ -78,9 +82,19 @@ def count_hint(task: str, folder: Path) -> int:
         count = int(counts.get(task, 0)) + 1
     except (OSError, ValueError, AttributeError, TypeError):
         counts, count = {}, 1
-    if folder.is_dir():
+    with contextlib.suppress(OSError):  # a folder that cannot be written, or is not there, still gets its hint
         path.write_text(json.dumps(counts | {task: count}), encoding="utf-8")
     return count
+
+
+@contextlib.contextmanager
+def _file_errors(path: Path) -> Iterator[None]:
+    """Turn an error of the system into a UserError; on Windows, a file that a program has open cannot be renamed."""
+    try:
+        yield
+    except OSError as error:
+        advice = " Close it in other programs." if isinstance(error, PermissionError) else ""
+        raise UserError(f"{path} cannot be written: {error.strerror}.{advice}") from error
 
 
 def _copy_new(source: Path, target: Path) -> bool:

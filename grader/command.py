@@ -6,6 +6,7 @@ when they run: it takes time to load, and a learner's bundle does not contain al
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -98,6 +99,8 @@ def grade(
     ] = False,
 ) -> None:
     """Grade submissions: a table, and the files that you ask for."""
+    if importlib.util.find_spec("fcntl") is None:
+        raise UserError("`dspark-mini grade` needs Linux, for its sandbox; on Windows, type it in WSL.")
     from grader.export.outputs import Outputs
     from grader.grade_paths import GradeOptions, grade_paths
 

@@ -59,9 +59,19 @@ HANGS = {
 }
 
 
+@pytest.fixture(params=["timers", "watch"])
+def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Interrupt by timers of the system, and as where it has none."""
+    if request.param == "watch":
+        monkeypatch.delattr(signal, "setitimer")
+    return str(request.param)
+
+
 @pytest.mark.usefixtures("short")
 @pytest.mark.parametrize("how", HANGS)
-def test_a_call_that_takes_too_long_is_interrupted(how: str) -> None:
+def test_a_call_that_takes_too_long_is_interrupted(how: str, kind: str) -> None:
+    if kind == "watch" and "sleep" in HANGS[how]:
+        pytest.skip("only on Windows does interrupt_main wake a sleeper")
     start = time.perf_counter()
     got = outcome(written(HANGS[how]))
     if how != "finally":  # there the learner's own error comes last
@@ -69,13 +79,21 @@ def test_a_call_that_takes_too_long_is_interrupted(how: str) -> None:
     assert time.perf_counter() - start < 5
 
 
-@pytest.mark.usefixtures("short")
-def test_neither_alarm_nor_handler_is_left_behind() -> None:
-    before = signal.getsignal(signal.SIGALRM)
+@pytest.mark.usefixtures("short", "kind")
+def test_neither_alarm_nor_handler_nor_thread_is_left_behind() -> None:
+    numbers = signal.SIGALRM, signal.SIGINT
+    before, threads = [signal.getsignal(number) for number in numbers], threading.active_count()
     for function in (lambda: 1, fails, written(HANGS["loop"])):
         outcome(function)
-        assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0) and signal.getsignal(signal.SIGALRM) is before
+        assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0) and threading.active_count() == threads
+        assert [signal.getsignal(number) for number in numbers] == before
     time.sleep(0.2)
+
+
+@pytest.mark.usefixtures("kind")
+def test_ctrl_c_still_interrupts_a_call() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        outcome(lambda: signal.raise_signal(signal.SIGINT))
 
 
 def test_a_call_in_another_thread_works_without_a_limit() -> None:
