@@ -60,7 +60,7 @@ def tapped_features(hidden_states, layer_ids):
         Array (m·d,).
 
     Example:
-        hidden_states [[0, 1], [2, 3], [4, 5]], layer_ids [1]  →  [4, 5]
+        hidden_states [[0, 1], [4, 5], [4, 5]], layer_ids [1]  →  [4, 5]
 
     Source: DFlash (arXiv 2602.06036): features of chosen target layers, H^(l1) to H^(lm).
     """
@@ -85,7 +85,7 @@ def block_input_positions(cached_positions, block_size):
         block_size positions.
 
     Example:
-        cached_positions [0, 1, 2], block_size 3  →  [3, 4, 5]
+        cached_positions [], block_size 3  →  [0, 1, 2]
 
     Source: DSpark (arXiv 2607.05147): the block starts with the anchor, the last committed token.
     """
@@ -108,7 +108,7 @@ def read_predictions(block_logits, layout):
         γ token ids; of equal logits the lowest id wins.
 
     Example:
-        [[0, 1], [1, 0], [0, 1]]: 'dflash'  →  [0, 1];  'dspark'  →  [1, 0, 1]
+        [[0, 1], [1, 0], [0, 1]], 'dflash'  →  [0, 1]
 
     Source: DSpark (arXiv 2607.05147): position k predicts x_k and is conditioned on x_{k−1}.
     """
@@ -138,7 +138,7 @@ def draft_in_target_ids(token, draft_probs, d2t, vocabulary):
         A dict: token, the target's id; row, array (V,), the probabilities by the target's ids.
 
     Example:
-        token 1, draft_probs [.75, .25], d2t [0, 2], vocabulary 4  →  token 3, row [.75, 0, 0, .25]
+        token 1, draft_probs [.75, .25], d2t [0, 0], vocabulary 3  →  token 1, row [.75, .25, 0]
 
     Source: EAGLE-3 (arXiv 2503.01840): reduced draft vocabulary; acceptance needs q(x) for p(x).
     """
@@ -164,7 +164,7 @@ def greedy_proposal(draft_probs):
         A dict: tokens, γ ids, the lowest of equal ones; rows, array (γ, V): 1 at the token, 0 elsewhere.
 
     Example:
-        [[.8, .2]]  →  tokens [0], rows [[1, 0]]
+        [[0, 1]]  →  tokens [1], rows [[0, 1]]
 
     Source: Leviathan et al. 2023: x is accepted with min(1, p(x)/q(x)), where x was drawn from q.
     """
@@ -187,7 +187,7 @@ def top_k_proposal(draft_probs, top_k, rng):
         A dict: token, an id; row, array (V,): the kept probabilities divided by their sum, 0 elsewhere.
 
     Example:
-        [.5, .3, .2], top_k 2  →  token 0 with probability 5/8, else 1;  row [.625, .375, 0]
+        [.5, .3, .2], top_k 3  →  tokens 0, 1, 2 with these probabilities;  row [.5, .3, .2]
 
     Source: Leviathan et al. 2023, section 2.2: q is the adjusted distribution, after top-k.
     """
@@ -219,7 +219,7 @@ def accepted_by_uniforms(draft_tokens, draft_probs, target_probs, uniforms):
         The number of accepted drafts.
 
     Example:
-        tokens [1, 0], q [[.5, .5], [.5, .5]], p [[.75, .25], [.5, .5]], uniforms [.4, .9]  →  2
+        tokens [0, 1], q [[.5, .5], [.5, .5]], p [[.5, .5], [.5, .5]], uniforms [.4, .9]  →  2
 
     Source: Leviathan et al. 2023, Algorithm 1; DSpark (arXiv 2607.05147): verification.
     """
@@ -247,7 +247,7 @@ def emit_one_token(token, p, q, rng):
         The emitted token; where the draft comes from q, its law is p.
 
     Example:
-        token 0, p [.25, .375, .375], q [.5, .25, .25]  →  0 with probability 1/2, 1 and 2 with 1/4
+        token 0, p [.25, .75], q [.5, .5]  →  0 with probability 1/2, 1 with 1/2
 
     Source: Leviathan et al. 2023, Algorithm 1; Chen et al. 2023.
     """

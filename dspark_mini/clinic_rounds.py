@@ -25,7 +25,7 @@ def commit_until_stop(output, round_tokens, stop_tokens):
         A dict: output, a new list of tokens; finished, whether a stop token was met.
 
     Example:
-        output [7], round [5, 2, 8], stop [2]  →  output [7, 5, 2], finished True
+        output [7], round [5, 8, 2], stop [2]  →  output [7, 5, 8, 2], finished True
 
     Source: DSpark (arXiv 2607.05147): lossless, so the text ends where plain decoding ends it.
     """
@@ -52,7 +52,7 @@ def finish_request(tokens, stop_tokens, max_new_tokens):
         A dict: tokens, a list; reason, 'stop', 'length' or 'running'.
 
     Example:
-        tokens [10, 11, 2, 20, 21, 22], stop [2], cap 5  →  tokens [10, 11, 2], reason 'stop'
+        tokens [10, 11, 2, 20], stop [2], cap 5  →  tokens [10, 11, 2], reason 'stop'
 
     Source: DSpark (arXiv 2607.05147): lossless, so the text ends where plain decoding ends it.
     """
@@ -77,7 +77,7 @@ def mean_emitted_length(rounds, stop_tokens):
         The mean over the rounds.
 
     Example:
-        rounds [[4, 5, 6], [7, 2, 8, 9]], stop [2]  →  (3 + 2) / 2 = 2.5
+        rounds [[4, 5, 6], [7, 2]], stop [2]  →  (3 + 2) / 2 = 2.5
 
     Source: DSpark (arXiv 2607.05147): accepted length τ, the bonus token included.
     """
@@ -102,7 +102,7 @@ def draft_rows_to_drop(drafted, accepted):
         A dict: drop, rows to drop at the end; missing, rows still to be fed.
 
     Example:
-        drafted 4: accepted 1  →  drop 2, missing 0;  accepted 4  →  drop 0, missing 1
+        drafted 4, accepted 1: of 4 rows the anchor's and one draft's stay  →  drop 2, missing 0
 
     Source: cache contract: both caches hold exactly the committed tokens but the last.
     """
@@ -135,7 +135,7 @@ def gated_round(anchor_token, draft_tokens, confidences, threshold, target_token
         A dict: target_input, the anchor and the prefix; tokens, the accepted drafts, then one token of the target.
 
     Example:
-        1, [4, 5, 6], [.9, .8, .3], .5, [4, 5, 6, 7]  →  target_input [1, 4, 5], tokens [4, 5, 6]
+        1, [4, 5], [.9, .8], .5, [4, 5, 6]  →  target_input [1, 4, 5], tokens [4, 5, 6]
 
     Source: DSpark (arXiv 2607.05147): the scheduled prefix alone is verified.
     """
@@ -163,7 +163,7 @@ def profiled_verify_length(confidences, steps_per_second):
         ℓ, from 0 to γ; the smallest of equal ones.
 
     Example:
-        confidences [.5, .5], profile [8, 6]  →  8 and 1.5 · 6 = 9 tokens/s; no entry for 2  →  1
+        confidences [.5, .5], profile [8, 6, 4]  →  8, 1.5 · 6 = 9 and 1.75 · 4 = 7 tokens/s  →  1
 
     Source: DSpark (arXiv 2607.05147): Θ = τ · SPS(B), with SPS profiled once into a table.
     """
@@ -195,9 +195,9 @@ def net_time_saved(accepted_counts, target_time, draft_time, verify_time, replay
         A dict: saved, in the same unit; pays, whether it is above 0.
 
     Example:
-        counts [3, 1], target 10, draft 2, verify 12, replay 4  →  60 − 28 − 16 = 16, pays
+        counts [3, 1], target 10, draft 2, verify 12, replay 0  →  60 − 28 = 32, pays
 
-    Source: the replay of ds4 (its issues 695 and 731); the DSpark paper has no such cost.
+    Source: the kit's sum, after the replay of ds4 (issues 695 and 731); the DSpark paper has no cost of correction.
     """
     ### BEGIN SOLUTION
     rounds, accepted = len(accepted_counts), sum(accepted_counts)

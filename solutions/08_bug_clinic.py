@@ -12,24 +12,23 @@
 
 # %% [markdown]
 # # Lesson 08 · Bug clinic
-#
 # *What goes wrong in real engines, how does it show, and which small input proves it?*
 #
 # | | |
 # |---|---|
-# | **You build** | sixteen repairs: each function below has one bug of a kind that was really shipped |
-# | **Difficulty** | ●●●○○ — one to eight lines each; finding the input is the work |
-# | **Time** | about 120 minutes; the five parts are independent, so take one per sitting |
-# | **You need** | the terms of the earlier lessons (anchor, block, p and q, prefix), but none of their tasks solved |
+# | **You build** | repairs of sixteen bugs that were really shipped, and failing cases for fourteen |
+# | **Difficulty** | ●●●○ — one to eight lines each |
+# | **Time** | 120 minutes; the parts are independent |
+# | **You need** | the terms of lessons 00 to 06 |
 #
-# Here no cell says `NotImplementedError`. Every function runs, and nothing crashes: that is why such bugs are
-# shipped. For each one you get the **symptom**, as an engineer saw it, and the **rule**, in the docstring.
+# Every function below runs, and the example in its docstring works: its author tried that one. Above it stands a
+# report; the docstring is the rule.
 #
-# 1. Read the symptom and the rule. Do not read the code yet.
-# 2. Below the function is a cell with an input. Change it until the answer breaks the rule.
-# 3. Now read the code, knowing what it does wrong. Repair it, and run the check.
+# 1. Find a small input on which it breaks its rule, in the cell below it.
+# 2. Write that call down with the right result, worked out by hand: a **failing case**, which is checked.
+# 3. Only then read the code, repair it, and run its check.
 #
-# The check names a failing input too, so you cannot get stuck. Hints: `dspark-mini hint 8.3` in a terminal.
+# Hints: `dspark-mini hint 8.3.case`, `dspark-mini hint 8.3`.
 
 # %% role="setup"
 import numpy as np
@@ -39,10 +38,7 @@ from grader import check
 
 # %% [markdown]
 # ## Where the bugs sit, and how they show
-#
-# A verifier corrects everything that the drafter gets wrong. So most bugs never change the text: they cost acceptance,
-# or time, and nobody notices. The ones in the verifier itself do change the text, a little, in a way that only a count
-# of many samples shows. The ones at the end of a text are seen by users.
+# Most bugs cost acceptance or time and leave the text as it is. Those in the verifier change it, slightly.
 
 # %% role="show"
 slow, law = "text right, acceptance low", "text from the wrong law"
@@ -59,16 +55,9 @@ viz.bug_map({
 # # Part 1 · What the drafter learns from
 #
 # ## Bug 8.1 · Training looks wonderful, evaluation does not
-#
-# **Seen.** The more anchors a training sequence had, the lower the loss and the higher the accuracy in training, and
-# the worse every evaluation ([SpecForge issue 470](https://github.com/sgl-project/SpecForge/issues/470)).
-#
-# **Rule.** In training, many blocks are cut from one sequence, and each brings the target's features of its own
-# positions. At inference, when a block is drafted, only the features **before** its anchor exist. So in training it may
-# see no others.
-#
-# By hand: anchors 0 and 2 with γ = 2. The first block brings positions 0 and 1, the second 2 and 3. The first may see
-# nothing, the second may see positions 0 and 1: the rows `[0, 0, 0, 0]` and `[1, 1, 0, 0]`.
+# The more anchors per training sequence, the lower the loss, the higher the accuracy, and the worse every evaluation.
+# [SpecForge issue 470](https://github.com/sgl-project/SpecForge/issues/470), from DFlash training. Numbers that were
+# too good raised suspicion.
 
 # %% bug="8.1"
 from dspark_mini.contracts import integer, integers, takes
@@ -89,33 +78,34 @@ def visible_features(anchor_positions, block_length):
     return read_at.ravel() < anchors  # (A, A·γ)
     ### END SOLUTION
 
-# %% [markdown]
-# **Find the input.** With anchors 0 and 3 the mask is right. Where must a block begin to see its own future? The
-# numbers below the columns are the positions at which the features were read.
-
 # %% role="picture"
-anchors, block_length = [0, 3], 3                    # change these
+anchors, block_length = [0, 2], 2                    # change these
 mask = visible_features(anchors, block_length)
 read_at = [a + k for a in anchors for k in range(block_length)]
-print("anchors:", anchors)
 viz.mask_picture(mask, mask.shape[1], block_length=1, positions=read_at, title="which features each block may see")
+
+# %% task="8.1.case"
+def failing_case_8_1():
+    """Write a call of visible_features on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the array (A, A·γ) of 0 and 1 that the rule demands.
+    Example: A call on which it does not show:
+        {"anchor_positions": [0, 2], "block_length": 2}, [[0, 0, 0, 0], [1, 1, 0, 0]]
+    """
+    ### BEGIN SOLUTION
+    return {"anchor_positions": [0, 1], "block_length": 2}, [[0, 0, 0, 0], [1, 0, 0, 0]]
+    ### END SOLUTION
+
+# %% check="8.1.case"
+check("8.1.case", failing_case_8_1)
 
 # %% check="8.1"
 check("8.1", visible_features)
 
 # %% [markdown]
-# ## Bug 8.2 · Ten per cent at the first position
-#
-# **Seen.** The drafter's first token was accepted about 10 % of the time where about 45 % were expected, and
-# serving was slower with speculation than without ([vLLM pull request
-# 43671](https://github.com/vllm-project/vllm/pull/43671)). Another engine made the same mistake ([onnxruntime-genai
-# pull request 2538](https://github.com/microsoft/onnxruntime-genai/pull/2538)).
-#
-# **Rule.** The drafter was trained on what comes **out** of certain layers of the target. An engine keeps a list
-# `hidden_states` with one entry more than there are layers: the first is the embedding, which goes **into** layer 0.
-#
-# By hand: a target of two layers has the states `[0, 1]`, `[2, 3]`, `[4, 5]`. Out of layer 0 comes `[2, 3]`, out of
-# layer 1 comes `[4, 5]`.
+# ## Bug 8.2 · Good weights, poor drafts
+# A drafter with good training metrics drafts poorly in another project. Nothing fails, and the text is right.
+# [onnxruntime-genai pull request 2538](https://github.com/microsoft/onnxruntime-genai/pull/2538).
 
 # %% bug="8.2"
 from dspark_mini.contracts import integers, numbers, takes
@@ -128,17 +118,28 @@ def tapped_features(hidden_states, layer_ids):
         hidden_states: (L + 1, d); entry 0 is the embedding, entry i + 1 the output of layer i.
         layer_ids: list (m,), the layers whose outputs are wanted, in this order.
     Returns: Array (m·d,).
-    Example: hidden_states [[0, 1], [2, 3], [4, 5]], layer_ids [1]  →  [4, 5]
+    Example: hidden_states [[0, 1], [4, 5], [4, 5]], layer_ids [1]  →  [4, 5]
     """
     ### BEGIN SOLUTION
     return np.concatenate([hidden_states[layer + 1] for layer in layer_ids])
     ### END SOLUTION
 
-# %% [markdown]
-# **Find the input.** These states are all alike, so no mistake can show. Make them differ.
-
 # %% role="picture"
-tapped_features([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]], layer_ids=[1])
+tapped_features([[0.0, 1.0], [4.0, 5.0], [4.0, 5.0]], layer_ids=[1])  # change these
+
+# %% task="8.2.case"
+def failing_case_8_2():
+    """Write a call of tapped_features on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the list (m·d,).
+    Example: A call on which it does not show: {"hidden_states": [[1, 2], [1, 2]], "layer_ids": [0]}, [1, 2]
+    """
+    ### BEGIN SOLUTION
+    return {"hidden_states": [[0.0], [1.0]], "layer_ids": [0]}, [1.0]
+    ### END SOLUTION
+
+# %% check="8.2.case"
+check("8.2.case", failing_case_8_2)
 
 # %% check="8.2"
 check("8.2", tapped_features)
@@ -146,17 +147,10 @@ check("8.2", tapped_features)
 # %% [markdown]
 # # Part 2 · Drafting
 #
-# ## Bug 8.3 · Acceptance that fades with the length of the context
-#
-# **Seen.** Acceptance was 0.8 with prompts of 1,000 tokens and 0.22 with 12,000. At 12,000, speculation ran at 9.7
-# tokens per second and plain decoding at 13.25. Another engine with the same weights kept 0.57 to 0.87 at every length
-# ([ik_llama.cpp pull request 2296](https://github.com/ikawrakow/ik_llama.cpp/pull/2296)).
-#
-# **Rule.** The inputs of a draft block are the anchor and masks, each with its position in the text. The drafter's
-# cache holds a row for every committed token **but** the anchor, because the anchor has not been through the target
-# yet.
-#
-# By hand: the cache holds positions 0, 1, 2. The anchor stands at 3, so a block of three inputs has 3, 4, 5.
+# ## Bug 8.3 · Acceptance fades with the context
+# Acceptance is .8 with prompts of 1,000 tokens and .22 with 12,000, where speculation runs at 9.7 tokens/s and plain
+# decoding at 13.25. [ik_llama.cpp pull request 2296](https://github.com/ikawrakow/ik_llama.cpp/pull/2296). With the
+# same weights another engine kept .57 to .87 at every length.
 
 # %% bug="8.3"
 from dspark_mini.contracts import integer, integers, takes
@@ -170,38 +164,39 @@ def block_input_positions(cached_positions, block_size):
             before the anchor, and a window may have dropped the oldest rows. Empty at the start.
         block_size: number of inputs, the anchor included.
     Returns: block_size positions.
-    Example: cached_positions [0, 1, 2], block_size 3  →  [3, 4, 5]
+    Example: cached_positions [], block_size 3  →  [0, 1, 2]
     """
     ### BEGIN SOLUTION
     anchor = cached_positions[-1] + 1 if cached_positions else 0
     return [anchor + k for k in range(block_size)]
     ### END SOLUTION
 
-# %% [markdown]
-# **Find the input.** With an empty cache the positions are right. Which caches give an input a position that is already
-# taken?
-
 # %% role="picture"
-cached = []                                          # change this
-print("cache:", cached, "  block:", block_input_positions(cached, block_size=3))
+block_input_positions([], block_size=3)              # change this
+
+# %% task="8.3.case"
+def failing_case_8_3():
+    """Write a call of block_input_positions on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the list of positions.
+    Example: A call on which it does not show: {"cached_positions": [], "block_size": 3}, [0, 1, 2]
+    """
+    ### BEGIN SOLUTION
+    return {"cached_positions": [0], "block_size": 2}, [1, 2]
+    ### END SOLUTION
+
+# %% check="8.3.case"
+check("8.3.case", failing_case_8_3)
 
 # %% check="8.3"
 check("8.3", block_input_positions)
 
 # %% [markdown]
-# ## Bug 8.4 · One row off
-#
-# **Seen.** A checkpoint with the anchor-first layout was served as if it had the other one: accepted length 1.065. With
-# its own layout, the same weights and the same requests it was 1.631 ([comment in SGLang pull request
-# 40203](https://github.com/sgl-project/sglang/pull/40203)). Nothing failed, since the target corrects the text. The
-# opposite mix-up exists as well, with an acceptance below 1 % ([vLLM issue
-# 56792](https://github.com/vllm-project/vllm/issues/56792)).
-#
-# **Rule.** DFlash feeds the anchor and γ masks, and the masks predict. DSpark feeds the anchor and γ − 1 masks, and
-# **every** position predicts the token after it, the anchor too.
-#
-# By hand: three rows with their best tokens 1, 0, 1. As 'dflash' that is γ = 2 and the tokens `[0, 1]`; as 'dspark' it
-# is γ = 3 and the tokens `[1, 0, 1]`.
+# ## Bug 8.4 · One line of a config
+# Same weights, same 300 requests: with one more line in the checkpoint's config the accepted length is 1.631, without
+# it 1.065. [A comment in SGLang pull request 40203](https://github.com/sgl-project/sglang/pull/40203). The opposite
+# mix-up, in [vLLM issue 56792](https://github.com/vllm-project/vllm/issues/56792), left less than 1 % accepted. Below,
+# an **oracle drafter** knows what the target will say: read right, it stays at 1.
 
 # %% bug="8.4"
 from dspark_mini.contracts import logits, one_of, takes
@@ -215,17 +210,12 @@ def read_predictions(block_logits, layout):
         layout: 'dflash': the anchor and γ masks are fed, and the masks predict; 'dspark': the anchor and γ − 1 masks
             are fed, and every position predicts.
     Returns: γ token ids; of equal logits the lowest id wins.
-    Example: [[0, 1], [1, 0], [0, 1]]: 'dflash'  →  [0, 1];  'dspark'  →  [1, 0, 1]
+    Example: [[0, 1], [1, 0], [0, 1]], 'dflash'  →  [0, 1]
     """
     ### BEGIN SOLUTION
     first = 1 if layout == "dflash" else 0  # the first row that predicts
     return block_logits[first:].argmax(axis=1).tolist()
     ### END SOLUTION
-
-# %% [markdown]
-# **Find the input.** The best test of a layout is an **oracle**: a drafter that knows what the target will say. It must
-# always be accepted. This one says tokens 3, 1, 4, 1, 5 in the rows where its layout has them; anything below 1 is a
-# bug.
 
 # %% role="picture"
 truth = [3, 1, 4, 1, 5]
@@ -239,23 +229,28 @@ for layout in ("dflash", "dspark"):
     curves[layout] = ([1.0] * reached + rest)[: len(truth)]
 viz.acceptance_decay(curves, title="An oracle drafter, read by your function")
 
+# %% task="8.4.case"
+def failing_case_8_4():
+    """Write a call of read_predictions on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the list of tokens.
+    Example: A call on which it does not show: {"block_logits": [[0, 1], [1, 0]], "layout": "dflash"}, [0]
+    """
+    ### BEGIN SOLUTION
+    return {"block_logits": [[0.0, 1.0], [1.0, 0.0]], "layout": "dspark"}, [1, 0]
+    ### END SOLUTION
+
+# %% check="8.4.case"
+check("8.4.case", failing_case_8_4)
+
 # %% check="8.4"
 check("8.4", read_predictions)
 
 # %% [markdown]
 # ## Bug 8.5 · Half a translation
-#
-# **Seen.** A drafter with a small vocabulary has token ids of its own. A checkpoint came without the table that
-# translates them, and the engine silently took draft ids for target ids: acceptance collapsed ([NeMo Automodel pull
-# request 2447](https://github.com/NVIDIA-NeMo/Automodel/pull/2447)). A table with the wrong default is as bad
-# ([verl-SpeCo pull request 67](https://github.com/verl-project/verl-SpeCo/pull/67)). The function below makes half of
-# that mistake, which is harder to see: the token is translated, its probabilities are not.
-#
-# **Rule.** The ratio p(x)/q(x) looks both up under the target's id of x. `d2t` holds **offsets**: draft token i is the
-# target's token i + d2t[i].
-#
-# By hand: `draft_probs` [.75, .25] and offsets [0, 2]. Draft token 0 is the target's 0, draft token 1 is the target's
-# 3. In a target vocabulary of 4 the row is [.75, 0, 0, .25].
+# Since the drafter's vocabulary was pruned, next to nothing is accepted. [NeMo Automodel pull request
+# 2447](https://github.com/NVIDIA-NeMo/Automodel/pull/2447): the checkpoint lacked its table of ids. This function makes
+# a subtler half of the mistake.
 
 # %% bug="8.5"
 from dspark_mini.contracts import integer, integers, probabilities, takes, token
@@ -277,7 +272,7 @@ def draft_in_target_ids(token, draft_probs, d2t, vocabulary):
         d2t: list (V_d,), offsets: the drafter's token i is the target's token i + d2t[i].
         vocabulary: V, the size of the target's vocabulary.
     Returns: A dict: token, the target's id; row, array (V,), the probabilities by the target's ids.
-    Example: token 1, draft_probs [.75, .25], d2t [0, 2], vocabulary 4  →  token 3, row [.75, 0, 0, .25]
+    Example: token 1, draft_probs [.75, .25], d2t [0, 0], vocabulary 3  →  token 1, row [.75, .25, 0]
     """
     ### BEGIN SOLUTION
     target_ids = np.arange(len(d2t)) + d2t  # (V_d,)
@@ -286,26 +281,33 @@ def draft_in_target_ids(token, draft_probs, d2t, vocabulary):
     return {"token": int(target_ids[token]), "row": row}
     ### END SOLUTION
 
-# %% [markdown]
-# **Find the input.** With offsets of 0 the q that the verifier looks up is the right one. Give the drafter other
-# tokens; no two may have the same id.
-
 # %% role="picture"
-d2t = [0, 0, 0]                                      # change this; the vocabulary ends at 5
-carried = draft_in_target_ids(token=2, draft_probs=[0.5, 0.3, 0.2], d2t=d2t, vocabulary=6)
-print("target id", carried["token"], "  drawn with q = 0.2")
-print("q that is looked up:", carried["row"][carried["token"]])
+carried = draft_in_target_ids(token=2, draft_probs=[0.5, 0.3, 0.2], d2t=[0, 0, 0], vocabulary=6)
+print(carried, "q that the verifier looks up:", carried["row"][carried["token"]])
+
+# %% task="8.5.case"
+def failing_case_8_5():
+    """Write a call of draft_in_target_ids on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the dict of token and row.
+    Example: A call on which it does not show:
+        {"token": 1, "draft_probs": [0.75, 0.25], "d2t": [0, 0], "vocabulary": 3}, {"token": 1, "row": [0.75, 0.25, 0]}
+    """
+    ### BEGIN SOLUTION
+    arguments = {"token": 0, "draft_probs": [0.75, 0.25], "d2t": [1, 1], "vocabulary": 3}
+    return arguments, {"token": 1, "row": [0.0, 0.75, 0.25]}
+    ### END SOLUTION
+
+# %% check="8.5.case"
+check("8.5.case", failing_case_8_5)
 
 # %% check="8.5"
 check("8.5", draft_in_target_ids)
 
 # %% [markdown]
 # # Part 3 · Verifying
-#
-# Here the text itself is at stake. A draft x is drawn from q, accepted with probability min(1, p(x)/q(x)), and
-# otherwise replaced by a token of the residual max(p − q, 0). Then the emitted token is distributed exactly as p. The
-# next cell follows every possibility and adds up their probabilities: given p, the row q that the verifier is **told**,
-# and the law that drafts are **really** drawn from. When the last two agree, the result is p.
+# The next cell adds up what is emitted, given p, the row q that the verifier is **told**, and the law that drafts are
+# **really** drawn from.
 
 # %% role="show"
 def emitted_law(p, q_told, q_drawn):
@@ -326,15 +328,9 @@ print("told what was drawn from:", emitted_law(p, q, q).round(3))
 print("p                       :", p)
 
 # %% [markdown]
-# ## Bug 8.6 · A greedy drafter that claims to have sampled
-#
-# **Seen.** The target says [.6, .4], the drafter's softmax [.8, .2], and the drafter is greedy. Out come [.75, .25]
-# ([Transformers issue 32867](https://github.com/huggingface/transformers/issues/32867), with just these numbers).
-#
-# **Rule.** q(x) is the probability with which **this** drafter drafts x. A greedy drafter always drafts its best token.
-#
-# By hand, with the bug: token 0 is drafted always and accepted with .6/.8 = .75; the residual is [0, .2], so token 1
-# follows in the other .25.
+# ## Bug 8.6 · Seventy-five per cent
+# The target says [.6, .4]; with a greedy drafter [.75, .25] comes out. [Transformers issue
+# 32867](https://github.com/huggingface/transformers/issues/32867), with just these numbers.
 
 # %% bug="8.6"
 from dspark_mini.contracts import probabilities, takes
@@ -346,38 +342,42 @@ def greedy_proposal(draft_probs):
     Args:
         draft_probs: (γ, V) the drafter's softmax rows.
     Returns: A dict: tokens, γ ids, the lowest of equal ones; rows, array (γ, V): 1 at the token, 0 elsewhere.
-    Example: [[.8, .2]]  →  tokens [0], rows [[1, 0]]
+    Example: [[0, 1]]  →  tokens [1], rows [[0, 1]]
     """
     ### BEGIN SOLUTION
     tokens = draft_probs.argmax(axis=1)  # (γ,)
     return {"tokens": tokens.tolist(), "rows": np.eye(draft_probs.shape[1])[tokens]}
     ### END SOLUTION
 
-# %% [markdown]
-# **Find the input.** For the rows below, what your function hands over is harmless. Put in the softmax [.8, .2].
-
 # %% role="picture"
-target, softmax = [0.6, 0.4], [1.0, 0.0]             # change the softmax
+target, softmax = [0.6, 0.4], [0.0, 1.0]             # change the softmax
 told = greedy_proposal([softmax])
 drawn = np.eye(len(softmax))[told["tokens"][0]]      # a greedy drafter drafts this token always
 law = emitted_law(target, told["rows"][0], drawn)
 viz.emitted_laws(target, {"with the row of your function": law})
+
+# %% task="8.6.case"
+def failing_case_8_6():
+    """Write a call of greedy_proposal on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the dict of tokens and rows.
+    Example: A call on which it does not show: {"draft_probs": [[0, 1]]}, {"tokens": [1], "rows": [[0, 1]]}
+    """
+    ### BEGIN SOLUTION
+    return {"draft_probs": [[0.75, 0.25]]}, {"tokens": [0], "rows": [[1, 0]]}
+    ### END SOLUTION
+
+# %% check="8.6.case"
+check("8.6.case", failing_case_8_6)
 
 # %% check="8.6"
 check("8.6", greedy_proposal)
 
 # %% [markdown]
 # ## Bug 8.7 · Acceptance too good to be true
-#
-# **Seen.** Drafts were drawn after top-k, but the raw probabilities were handed over as q. On 477 positions of real
-# text with top_k = 50, the emitted tokens were off by .05 in total variation at the median and by .31 at worst. And yet
-# the acceptance rate looked *better* than it should have been, .78 instead of .73 ([Transformers issue
-# 47932](https://github.com/huggingface/transformers/issues/47932)).
-#
-# **Rule.** Whatever changes the drafter's probabilities before the draw (top-k, top-p, temperature, a cast to another
-# dtype) must be in the row that the verifier gets.
-#
-# By hand: [.5, .3, .2] with top_k = 2 draws token 0 with .5/.8 = .625 and token 1 with .375. That is the row.
+# Over 477 positions acceptance is .78, where theory allows .73; the emitted tokens are off by .05 in total variation,
+# by .31 at worst. [Transformers issue 47932](https://github.com/huggingface/transformers/issues/47932), top_k = 50. A
+# law is broken, here and in 8.9, which no single call shows: there is no case to write.
 
 # %% bug="8.7"
 from dspark_mini.contracts import generator, integer, probabilities, takes
@@ -391,7 +391,7 @@ def top_k_proposal(draft_probs, top_k, rng):
         top_k: number of tokens that are kept, the lowest ids of equal ones; from V on, all of them.
         rng: source of chance.
     Returns: A dict: token, an id; row, array (V,): the kept probabilities divided by their sum, 0 elsewhere.
-    Example: [.5, .3, .2], top_k 2  →  token 0 with probability 5/8, else 1;  row [.625, .375, 0]
+    Example: [.5, .3, .2], top_k 3  →  tokens 0, 1, 2 with these probabilities;  row [.5, .3, .2]
     """
     ### BEGIN SOLUTION
     kept = np.argsort(-draft_probs, kind="stable")[:top_k]
@@ -399,9 +399,6 @@ def top_k_proposal(draft_probs, top_k, rng):
     row[kept] = draft_probs[kept] / draft_probs[kept].sum()
     return {"token": int(rng.choice(len(row), p=row)), "row": row}
     ### END SOLUTION
-
-# %% [markdown]
-# **Find the input.** With top_k = 3 all tokens are kept, and nothing is wrong. Lower it.
 
 # %% role="picture"
 target, softmax, top_k = [0.2, 0.5, 0.3], [0.5, 0.3, 0.2], 3      # change top_k
@@ -414,16 +411,9 @@ viz.emitted_laws(target, {"with the row of your function": law})
 check("8.7", top_k_proposal)
 
 # %% [markdown]
-# ## Bug 8.8 · A ratio that never asks the drafter
-#
-# **Seen.** A drafter that returns tokens only has no q to divide by. So an engine divided by the largest probability of
-# the **target** ([1bit-MONSTER issue 637](https://github.com/1bit-MONSTER/1bit-MONSTER/issues/637)). Whatever the
-# target likes is then accepted, however the drafter came to it.
-#
-# **Rule.** A draft passes if its uniform lies below p(x)/q(x), with q from the row that it was drawn from.
-#
-# By hand: p(x) = .25 and q(x) = .25 give the ratio 1, and the draft always passes, even if another token has p = .5.
-# And p(x) = .375 with q(x) = .75 gives .5, even if no token has more than .375.
+# ## Bug 8.8 · A drafter that nobody asks
+# Whatever the target finds likely is accepted, even where the drafter came upon it by chance. [1bit-MONSTER issue
+# 637](https://github.com/1bit-MONSTER/1bit-MONSTER/issues/637), in an engine whose drafter returns tokens only.
 
 # %% bug="8.8"
 from dspark_mini.contracts import chances, probabilities, takes, tokens
@@ -445,7 +435,7 @@ def accepted_by_uniforms(draft_tokens, draft_probs, target_probs, uniforms):
         target_probs: (γ, V) rows p_k of the target.
         uniforms: (γ,) numbers drawn uniformly between 0 and 1.
     Returns: The number of accepted drafts.
-    Example: tokens [1, 0], q [[.5, .5], [.5, .5]], p [[.75, .25], [.5, .5]], uniforms [.4, .9]  →  2
+    Example: tokens [0, 1], q [[.5, .5], [.5, .5]], p [[.5, .5], [.5, .5]], uniforms [.4, .9]  →  2
     """
     ### BEGIN SOLUTION
     accepted = 0
@@ -456,32 +446,34 @@ def accepted_by_uniforms(draft_tokens, draft_probs, target_probs, uniforms):
     return accepted
     ### END SOLUTION
 
-# %% [markdown]
-# **Find the input.** Here the draft is the target's best token, and p and q agree: it passes, as it must. Look for one
-# that is accepted wrongly, and for one that is rejected wrongly.
-
 # %% role="picture"
 p, q = [0.5, 0.25, 0.25], [0.5, 0.25, 0.25]          # change these, and the draft x
 x, uniform = 0, 0.75
-accepted = accepted_by_uniforms([x], [q], [p], [uniform])
-ratio = p[x] / q[x]
-print(f"p/q = {ratio:.3f}, uniform {uniform}: accepted {accepted}, should be {int(uniform < ratio)}")
+print("accepted", accepted_by_uniforms([x], [q], [p], [uniform]), " p/q =", p[x] / q[x], " uniform", uniform)
+
+# %% task="8.8.case"
+def failing_case_8_8():
+    """Write a call of accepted_by_uniforms on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the number of accepted drafts.
+    Example: A call on which it does not show:
+        {"draft_tokens": [0], "draft_probs": [[0.5, 0.5]], "target_probs": [[0.5, 0.5]], "uniforms": [0.9]}, 1
+    """
+    ### BEGIN SOLUTION
+    arguments = {"draft_tokens": [0], "draft_probs": [[0.5, 0.5]], "target_probs": [[0.25, 0.75]], "uniforms": [0.4]}
+    return arguments, 1
+    ### END SOLUTION
+
+# %% check="8.8.case"
+check("8.8.case", failing_case_8_8)
 
 # %% check="8.8"
 check("8.8", accepted_by_uniforms)
 
 # %% [markdown]
-# ## Bug 8.9 · One coin for two decisions
-#
-# **Seen.** A kernel drew one uniform for the acceptance and derived the replacement from the same one. The acceptance
-# rate was right; the emitted tokens were biased ([vLLM Ascend pull request
-# 16370](https://github.com/vllm-project/vllm-ascend/pull/16370)).
-#
-# **Rule.** Whether a draft is rejected and which token replaces it are two decisions, and they need two independent
-# numbers.
-#
-# By hand: p = [.25, .375, .375], q = [.5, .25, .25], and token 0 was drafted. It is kept with probability ½. The
-# residual is [0, .125, .125], so tokens 1 and 2 must follow with ¼ each.
+# ## Bug 8.9 · The right rate, the wrong tokens
+# The acceptance rate is right. The emitted tokens are biased. [vLLM Ascend pull request
+# 16370](https://github.com/vllm-project/vllm-ascend/pull/16370). With two tokens nothing shows; take three.
 
 # %% bug="8.9"
 from dspark_mini.contracts import generator, probabilities, takes, token
@@ -497,7 +489,7 @@ def emit_one_token(token, p, q, rng):
         q: (V,) the drafter's, with q[token] above 0.
         rng: source of chance.
     Returns: The emitted token; where the draft comes from q, its law is p.
-    Example: token 0, p [.25, .375, .375], q [.5, .25, .25]  →  0 with probability 1/2, 1 and 2 with 1/4
+    Example: token 0, p [.25, .75], q [.5, .5]  →  0 with probability 1/2, 1 with 1/2
     """
     ### BEGIN SOLUTION
     if rng.random() < p[token] / q[token]:
@@ -505,10 +497,6 @@ def emit_one_token(token, p, q, rng):
     residual = np.maximum(p - q, 0.0)  # (V,)
     return int(rng.choice(len(residual), p=residual / residual.sum()))
     ### END SOLUTION
-
-# %% [markdown]
-# **Find the input.** With two tokens the residual holds one token only, and there is nothing to choose. Take three: the
-# rows of the example above.
 
 # %% role="picture"
 p, q = np.array([0.25, 0.75]), np.array([0.5, 0.5])  # change these
@@ -521,34 +509,21 @@ check("8.9", emit_one_token)
 
 # %% [markdown]
 # ## Is it a bug? · Exact match
-#
-# A verifier ignores q altogether. It draws its own token from p, and accepts the draft if the two are equal. Either way
-# the **own** token is emitted. No ratio, no residual: is that lossless? Decide before you run the proof.
-
-# %% role="show"
-def exact_match(draft, p, rng):
-    own = int(rng.choice(p.size, p=p))
-    return own, own == draft     # the emitted token, and whether the draft counts as accepted
-
-
-# %% [markdown]
-# The proof: what is emitted is a draw from p, whatever was drafted. The price is acceptance.
+# A verifier draws a token from p, emits it, and counts the draft as accepted if they are equal. Lossless? Decide
+# first.
 
 # %% role="show"
 p, q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.2, 0.6])
-emitted = sum(q[x] * p for x in range(3))    # for each draft x the own token has the law p
+emitted = sum(q[x] * p for x in range(3))            # for each draft x the own token has the law p
 print("emitted:", emitted, " p:", p)
 print(f"accepted: exact match {np.sum(p * q):.2f}, min(1, p/q) {np.minimum(p, q).sum():.2f}")
 
 # %% [markdown]
-# **Not a bug.** It has been reported as one and measured to be lossless ([mlxcel pull request
-# 992](https://github.com/lablup/mlxcel/pull/992)); it only accepts less, .28 here against .60 ([mlx-lm pull request
-# 1709](https://github.com/ml-explore/mlx-lm/pull/1709) says so of its own default).
+# **Not a bug**: it only accepts less. It was reported, and measured to be lossless ([mlxcel pull request
+# 992](https://github.com/lablup/mlxcel/pull/992)).
 #
 # ## Is it a bug? · q = 1.0, hard-coded
-#
-# A verifier has the line `qx = 1.0`: a draft x is accepted with p(x)/1. If it is rejected, p(x) is set to 0, and what
-# is left of p, divided by its sum, is drawn from. The drafter's probabilities are never looked at. Decide.
+# A draft x is accepted with probability p(x); else the rest of p, divided by its sum, is drawn from.
 
 # %% role="show"
 def accept_as_certain(x, p):
@@ -564,25 +539,16 @@ for x in range(3):
 print("            p   ", p)
 
 # %% [markdown]
-# **Not a bug** for a draft that was not drawn at all: the best token of a greedy drafter, or a top-k list in its order.
-# For these q(x) *is* 1, and the rest of p *is* the residual max(p − q, 0). It has been asked about more than once
-# ([EAGLE issue 93](https://github.com/SafeAILab/EAGLE/issues/93), [issue
-# 283](https://github.com/SafeAILab/EAGLE/issues/283): “done on purpose”). Your repair of bug 8.6 says the same thing
-# with a row. For a draft that *was* drawn the text stays right as well, as the three lines show, but acceptance falls
-# to that of exact match.
+# **Not a bug** for a draft that was not drawn: for a greedy drafter's best token q *is* 1 ([EAGLE issue
+# 283](https://github.com/SafeAILab/EAGLE/issues/283): “done on purpose”). If it was drawn, the text stays right and
+# acceptance falls.
 
 # %% [markdown]
 # # Part 4 · Committing
 #
 # ## Bug 8.10 · The text goes on after its end
-#
-# **Seen.** Output ran on past the end-of-text token, but only sometimes: when that token was an accepted draft in the
-# middle of a block. When it was the target's own last token, generation stopped as it should ([Transformers issue
-# 47912](https://github.com/huggingface/transformers/issues/47912), found with DFlash blocks).
-#
-# **Rule.** The text ends where plain decoding would end it: at the first stop token, wherever in the round it stands.
-#
-# By hand: the output is [7], the round brings [5, 2, 8], and 2 is a stop token. The output becomes [7, 5, 2], finished.
+# Sometimes output runs on past the end-of-text token; mostly it stops as it should. [Transformers issue
+# 47912](https://github.com/huggingface/transformers/issues/47912), found with DFlash.
 
 # %% bug="8.10"
 from dspark_mini.contracts import takes, tokens
@@ -596,7 +562,7 @@ def commit_until_stop(output, round_tokens, stop_tokens):
         round_tokens: tokens of the round: accepted drafts, then one token of the target.
         stop_tokens: tokens that end the text.
     Returns: A dict: output, a new list of tokens; finished, whether a stop token was met.
-    Example: output [7], round [5, 2, 8], stop [2]  →  output [7, 5, 2], finished True
+    Example: output [7], round [5, 8, 2], stop [2]  →  output [7, 5, 8, 2], finished True
     """
     ### BEGIN SOLUTION
     committed = list(output)
@@ -607,27 +573,32 @@ def commit_until_stop(output, round_tokens, stop_tokens):
     return {"output": committed, "finished": False}
     ### END SOLUTION
 
-# %% [markdown]
-# **Find the input.** This round ends with the stop token, and all is well. Let the target go on after it.
-
 # %% role="picture"
-commit_until_stop(output=[7], round_tokens=[5, 8, 2], stop_tokens=[2])
+commit_until_stop(output=[7], round_tokens=[5, 8, 2], stop_tokens=[2])  # change this
+
+# %% task="8.10.case"
+def failing_case_8_10():
+    """Write a call of commit_until_stop on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the dict of output and finished.
+    Example: A call on which it does not show:
+        {"output": [7], "round_tokens": [5, 2], "stop_tokens": [2]}, {"output": [7, 5, 2], "finished": True}
+    """
+    ### BEGIN SOLUTION
+    return {"output": [], "round_tokens": [2, 5], "stop_tokens": [2]}, {"output": [2], "finished": True}
+    ### END SOLUTION
+
+# %% check="8.10.case"
+check("8.10.case", failing_case_8_10)
 
 # %% check="8.10"
 check("8.10", commit_until_stop)
 
 # %% [markdown]
-# ## Bug 8.11 · Finished by “length”, with junk after the stop
-#
-# **Seen.** Tokens 10, 11, STOP, 20, 21, 22 and a cap of 5: the request was reported as cut by its length, and the
-# tokens 20 and 21 were sent to the user ([SGLang issue 31599](https://github.com/sgl-project/sglang/issues/31599); a
-# repair was merged as [pull request 33758](https://github.com/sgl-project/sglang/pull/33758)). Plain decoding cannot
-# show this: it adds one token at a time, so it never reaches both ends at once.
-#
-# **Rule.** Whichever end comes first in the text counts. A stop token that is the last one allowed is still a stop.
-#
-# By hand: [10, 11, 2, 20, 21, 22] with stop token 2 and cap 5 gives [10, 11, 2], 'stop'. With cap 2 it gives [10, 11],
-# 'length'.
+# ## Bug 8.11 · Finished by “length”
+# A request is reported as cut by its length though its text holds a stop token, and users see what follows it. Never
+# without speculation. [SGLang issue 31599](https://github.com/sgl-project/sglang/issues/31599); the tests
+# had a cap of 1,000.
 
 # %% bug="8.11"
 from dspark_mini.contracts import integer, takes, tokens
@@ -641,7 +612,7 @@ def finish_request(tokens, stop_tokens, max_new_tokens):
         stop_tokens: tokens that end the text.
         max_new_tokens: the cap; a stop token that is the last one allowed is still a stop.
     Returns: A dict: tokens, a list; reason, 'stop', 'length' or 'running'.
-    Example: tokens [10, 11, 2, 20, 21, 22], stop [2], cap 5  →  tokens [10, 11, 2], reason 'stop'
+    Example: tokens [10, 11, 2, 20], stop [2], cap 5  →  tokens [10, 11, 2], reason 'stop'
     """
     ### BEGIN SOLUTION
     for count, token in enumerate(tokens[:max_new_tokens], start=1):
@@ -651,26 +622,31 @@ def finish_request(tokens, stop_tokens, max_new_tokens):
     return {"tokens": tokens[:max_new_tokens], "reason": reason}
     ### END SOLUTION
 
-# %% [markdown]
-# **Find the input.** The cap is far away here. Bring it closer.
-
 # %% role="picture"
-finish_request(tokens=[10, 11, 2, 20, 21, 22], stop_tokens=[2], max_new_tokens=100)
+finish_request(tokens=[10, 11, 2, 20, 21], stop_tokens=[2], max_new_tokens=100)  # change this
+
+# %% task="8.11.case"
+def failing_case_8_11():
+    """Write a call of finish_request on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the dict of tokens and reason.
+    Example: A call on which it does not show:
+        {"tokens": [5, 2, 6], "stop_tokens": [2], "max_new_tokens": 9}, {"tokens": [5, 2], "reason": "stop"}
+    """
+    ### BEGIN SOLUTION
+    return {"tokens": [5, 2, 6], "stop_tokens": [2], "max_new_tokens": 3}, {"tokens": [5, 2], "reason": "stop"}
+    ### END SOLUTION
+
+# %% check="8.11.case"
+check("8.11.case", failing_case_8_11)
 
 # %% check="8.11"
 check("8.11", finish_request)
 
 # %% [markdown]
 # ## Bug 8.12 · Counts that do not add up
-#
-# **Seen.** An engine reported the mean tokens per round, the bonus token included, as 1 + accepted drafts / rounds. In
-# a last round [draft, draft, EOS, draft, draft, bonus] that counts 6 tokens; 3 were emitted ([vLLM issue
-# 56101](https://github.com/vllm-project/vllm/issues/56101)).
-#
-# **Rule.** Reported counts sum to the emitted length. A round emits its tokens up to and with the first stop token.
-# The rounds come from many requests, so any of them may hold one.
-#
-# By hand: rounds [4, 5, 6] and [7, 2, 8, 9] with stop token 2 emit 3 and 2 tokens: τ = 2.5.
+# Rounds times the reported tokens per round is more than our users got. Short answers are worst. [vLLM issue
+# 56101](https://github.com/vllm-project/vllm/issues/56101): a last round of 3 emitted tokens counted as 6.
 
 # %% bug="8.12"
 from dspark_mini.contracts import takes, token_lists, tokens
@@ -683,7 +659,7 @@ def mean_emitted_length(rounds, stop_tokens):
         rounds: the verified tokens of each round: accepted drafts, then one token of the target.
         stop_tokens: tokens that end the text.
     Returns: The mean over the rounds.
-    Example: rounds [[4, 5, 6], [7, 2, 8, 9]], stop [2]  →  (3 + 2) / 2 = 2.5
+    Example: rounds [[4, 5, 6], [7, 2]], stop [2]  →  (3 + 2) / 2 = 2.5
     """
     ### BEGIN SOLUTION
     emitted = 0
@@ -693,31 +669,32 @@ def mean_emitted_length(rounds, stop_tokens):
     return emitted / len(rounds)
     ### END SOLUTION
 
-# %% [markdown]
-# **Find the input.** Nothing stops here, and the mean is right. Short answers are where it hurts: let each round stop
-# early.
-
 # %% role="picture"
-rounds = [[4, 5, 6], [7, 8], [9]]                    # change these; 2 is the stop token
-print("reported:", mean_emitted_length(rounds, stop_tokens=[2]), " times", len(rounds), "rounds")
+rounds = [[4, 5, 6], [7, 2]]                         # change these; 2 is the stop token
+print("reported:", mean_emitted_length(rounds, stop_tokens=[2]) * len(rounds), "tokens")
+
+# %% task="8.12.case"
+def failing_case_8_12():
+    """Write a call of mean_emitted_length on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the mean.
+    Example: A call on which it does not show: {"rounds": [[4, 5, 2]], "stop_tokens": [2]}, 3.0
+    """
+    ### BEGIN SOLUTION
+    return {"rounds": [[4, 2, 5]], "stop_tokens": [2]}, 2.0
+    ### END SOLUTION
+
+# %% check="8.12.case"
+check("8.12.case", failing_case_8_12)
 
 # %% check="8.12"
 check("8.12", mean_emitted_length)
 
 # %% [markdown]
 # ## Bug 8.13 · A drafter that starves
-#
-# **Seen.** Acceptance fell and fell within a generation, and never recovered. After each rejection two rows too many
-# were cut from the drafter's cache, so its context lagged further and further behind the text ([mlxcel issue
-# 994](https://github.com/lablup/mlxcel/issues/994); the repair, [pull request
-# 1002](https://github.com/lablup/mlxcel/pull/1002), derives the count).
-#
-# **Rule.** After every round both caches hold exactly the committed tokens but the last one, the next anchor. An
-# autoregressive drafter feeds the anchor and then each draft but the last: the last draft is chosen, and never fed.
-#
-# By hand: γ = 4, accepted 1. Fed were x₀, x₁, x₂, x₃: four rows. Committed are x₁ and the target's token, which is the
-# next anchor. So x₀ and x₁ must stay, and two rows are dropped. Accepted 4: x₀ to x₄ must be there, x₄ was never fed,
-# so one row is missing.
+# Acceptance falls within each generation and never recovers. [mlxcel issue
+# 994](https://github.com/lablup/mlxcel/issues/994). Five rounds are played; after each, `rows` must be
+# `committed − 1`.
 
 # %% bug="8.13"
 from dspark_mini.contracts import integer, takes
@@ -730,16 +707,12 @@ def draft_rows_to_drop(drafted, accepted):
         drafted: γ; drafting fed the anchor and all drafts but the last, one row each.
         accepted: number of accepted drafts; one token of the target follows them.
     Returns: A dict: drop, rows to drop at the end; missing, rows still to be fed.
-    Example: drafted 4: accepted 1  →  drop 2, missing 0;  accepted 4  →  drop 0, missing 1
+    Example: drafted 4, accepted 1: of 4 rows the anchor's and one draft's stay  →  drop 2, missing 0
     """
     ### BEGIN SOLUTION
     surplus = drafted - (1 + accepted)  # rows fed less rows wanted, which are the anchor and the accepted drafts
     return {"drop": max(surplus, 0), "missing": max(-surplus, 0)}
     ### END SOLUTION
-
-# %% [markdown]
-# **Find the input.** Here five rounds are played, one after the other: `rows` must equal `committed − 1` after each of
-# them. Which is the first round that breaks the contract, and does it ever come right again?
 
 # %% role="picture"
 rows, committed = 9, 10                              # the contract holds at the start
@@ -750,23 +723,30 @@ for accepted in (4, 2, 0, 4, 3):
     verdict = "" if rows == committed - 1 else "← broken"
     print(f"accepted {accepted}: rows {rows:2d}, committed − 1 = {committed - 1:2d}", verdict)
 
+# %% task="8.13.case"
+def failing_case_8_13():
+    """Write a call of draft_rows_to_drop on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the dict of drop and missing.
+    Example: The form, not the values: {"drafted": 4, "accepted": 0}, {"drop": 0, "missing": 0}
+    """
+    ### BEGIN SOLUTION
+    return {"drafted": 1, "accepted": 0}, {"drop": 0, "missing": 0}
+    ### END SOLUTION
+
+# %% check="8.13.case"
+check("8.13.case", failing_case_8_13)
+
 # %% check="8.13"
 check("8.13", draft_rows_to_drop)
 
 # %% [markdown]
 # # Part 5 · Scheduling
 #
-# ## Bug 8.14 · A gate that closes too late
-#
-# **Seen.** Every threshold of the confidence gate gave the same accuracy, *more* verify rounds and fewer tokens per
-# round. The gate was applied as min(accepted, prefix) **after** the target had verified the whole block ([SGLang pull
-# request 30204](https://github.com/sgl-project/sglang/pull/30204)).
-#
-# **Rule.** Confidence decides what the target is **given**. Count the rows of its forward, not the tokens that come
-# out: the text is the same with and without this bug.
-#
-# By hand: anchor 1, drafts [4, 5, 6], confidences [.9, .8, .3], threshold .5. The prefix is two drafts long, so the
-# target is given [1, 4, 5]. If it says 4, 5, 6, both are accepted and its own 6 follows.
+# ## Bug 8.14 · A gate without effect
+# Every threshold of the gate gives the same accuracy, 13 % *more* rounds and fewer tokens per round. [SGLang pull
+# request 30204](https://github.com/sgl-project/sglang/pull/30204). Text does not show it: look at what the target is
+# *given*.
 
 # %% bug="8.14"
 from dspark_mini.contracts import chance, chances, integer, takes, tokens
@@ -787,7 +767,7 @@ def gated_round(anchor_token, draft_tokens, confidences, threshold, target_token
         confidences, threshold: (γ,) and a number; the first confidence below it ends the prefix, an equal one passes.
         target_tokens: list (γ + 1,), its token after the anchor and k drafts; a draft that equals it is accepted.
     Returns: A dict: target_input, the anchor and the prefix; tokens, the accepted drafts, then one token of the target.
-    Example: 1, [4, 5, 6], [.9, .8, .3], .5, [4, 5, 6, 7]  →  target_input [1, 4, 5], tokens [4, 5, 6]
+    Example: 1, [4, 5], [.9, .8], .5, [4, 5, 6]  →  target_input [1, 4, 5], tokens [4, 5, 6]
     """
     ### BEGIN SOLUTION
     prefix = 0
@@ -800,28 +780,33 @@ def gated_round(anchor_token, draft_tokens, confidences, threshold, target_token
     return {"target_input": target_input, "tokens": [*draft_tokens[:accepted], target_tokens[accepted]]}
     ### END SOLUTION
 
-# %% [markdown]
-# **Find the input.** Here every confidence passes. Lower one, and look at what the target is given.
-
 # %% role="picture"
-confidences = [0.9, 0.8, 0.7]                        # change these
-gated_round(1, [4, 5, 6], confidences, threshold=0.5, target_tokens=[4, 5, 6, 7])
+gated_round(1, [4, 5, 6], [0.9, 0.8, 0.7], threshold=0.5, target_tokens=[4, 5, 6, 7])  # change this
+
+# %% task="8.14.case"
+def failing_case_8_14():
+    """Write a call of gated_round on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the dict of target_input and tokens.
+    Example: A call on which it does not show:
+        {"anchor_token": 1, "draft_tokens": [4], "confidences": [0.9], "threshold": 0.5, "target_tokens": [4, 6]},
+        {"target_input": [1, 4], "tokens": [4, 6]}
+    """
+    ### BEGIN SOLUTION
+    arguments = {"anchor_token": 1, "draft_tokens": [4], "confidences": [0.1], "threshold": 0.5}
+    return {**arguments, "target_tokens": [4, 6]}, {"target_input": [1], "tokens": [4]}
+    ### END SOLUTION
+
+# %% check="8.14.case"
+check("8.14.case", failing_case_8_14)
 
 # %% check="8.14"
 check("8.14", gated_round)
 
 # %% [markdown]
 # ## Bug 8.15 · A scheduler that cannot say no
-#
-# **Seen.** The scheduler was there and wired up, and it verified everything, always. Its table of step speeds had never
-# been filled in, and on a flat table the best budget is provably the whole block ([SGLang pull request
-# 35413](https://github.com/sgl-project/sglang/pull/35413)).
-#
-# **Rule.** Θ(ℓ) = expected tokens × steps per second. Speeds come from a profile, and what was not profiled is not
-# tried. A guess is worse than no answer.
-#
-# By hand: confidences [.5, .5] and the profile [8, 6]. Θ(0) = 1 · 8, Θ(1) = 1.5 · 6 = 9, and for ℓ = 2 there is no
-# entry. So ℓ = 1.
+# The scheduler runs, and verifies everything, at every load. [SGLang pull request
+# 35413](https://github.com/sgl-project/sglang/pull/35413), where no table of speeds was loaded.
 
 # %% bug="8.15"
 from dspark_mini.contracts import chances, numbers, takes
@@ -834,7 +819,7 @@ def profiled_verify_length(confidences, steps_per_second):
         confidences: (γ,) c_1 … c_γ; a length ℓ yields 1 + a_1 + … + a_ℓ tokens, a_j = c_1 · … · c_j.
         steps_per_second: the profile; entry ℓ is for a step that verifies ℓ drafts. It may end early.
     Returns: ℓ, from 0 to γ; the smallest of equal ones.
-    Example: confidences [.5, .5], profile [8, 6]  →  8 and 1.5 · 6 = 9 tokens/s; no entry for 2  →  1
+    Example: confidences [.5, .5], profile [8, 6, 4]  →  8, 1.5 · 6 = 9 and 1.75 · 4 = 7 tokens/s  →  1
     """
     ### BEGIN SOLUTION
     tokens = 1.0 + np.append(0.0, np.cumprod(confidences).cumsum())  # (γ + 1,) expected, by length
@@ -842,29 +827,32 @@ def profiled_verify_length(confidences, steps_per_second):
     return int(np.argmax(tokens[:tried] * steps_per_second[:tried]))
     ### END SOLUTION
 
-# %% [markdown]
-# **Find the input.** These profiles are complete, and the decision follows them. For which profile does it stop
-# following?
-
 # %% role="picture"
 for profile in ([8, 6, 4], [8, 4, 2], [8, 7.9, 7.8]):  # change these
     print(profile, "→ verify", profiled_verify_length([0.5, 0.5], profile))
+
+# %% task="8.15.case"
+def failing_case_8_15():
+    """Write a call of profiled_verify_length on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the verify length.
+    Example: A call on which it does not show: {"confidences": [0.5], "steps_per_second": [8, 4]}, 0
+    """
+    ### BEGIN SOLUTION
+    return {"confidences": [0.5], "steps_per_second": [8.0]}, 0
+    ### END SOLUTION
+
+# %% check="8.15.case"
+check("8.15.case", failing_case_8_15)
 
 # %% check="8.15"
 check("8.15", profiled_verify_length)
 
 # %% [markdown]
 # ## Bug 8.16 · 70 % accepted, and slower than before
-#
-# **Seen.** A scheduler with a break-even test went on drafting, at an acceptance of 70 %, while the clock showed a loss
-# of 1.3 seconds ([ds4 issue 695](https://github.com/antirez/ds4/issues/695)). On another machine the replay of accepted
-# tokens cost almost exactly what they had saved ([ds4 issue 731](https://github.com/antirez/ds4/issues/731)).
-#
-# **Rule.** A round costs drafting, verifying **and** correction. In that engine the correction is a replay of every
-# accepted draft, which brings the cache back in step. (The DSpark paper has no such cost.)
-#
-# By hand: two rounds accept 3 and 1 of their drafts and emit 4 + 2 = 6 tokens, which plain decoding would have paid
-# with 6 · 10 = 60 ms. Drafting and verifying cost 2 · (2 + 12) = 28 ms, replaying 4 drafts 4 · 4 = 16 ms. Saved: 16 ms.
+# At 70 % acceptance the break-even test says: go on. The clock shows a loss of 1.3 seconds. [ds4 issue
+# 695](https://github.com/antirez/ds4/issues/695) and [731](https://github.com/antirez/ds4/issues/731): that engine
+# replays accepted drafts to repair its cache. The paper has no such cost; this sum is the kit's.
 
 # %% bug="8.16"
 from dspark_mini.contracts import integers, number, takes
@@ -886,7 +874,7 @@ def net_time_saved(accepted_counts, target_time, draft_time, verify_time, replay
         verify_time: verifying one block.
         replay_time: replaying one accepted draft, to bring the cache back in step.
     Returns: A dict: saved, in the same unit; pays, whether it is above 0.
-    Example: counts [3, 1], target 10, draft 2, verify 12, replay 4  →  60 − 28 − 16 = 16, pays
+    Example: counts [3, 1], target 10, draft 2, verify 12, replay 0  →  60 − 28 = 32, pays
     """
     ### BEGIN SOLUTION
     rounds, accepted = len(accepted_counts), sum(accepted_counts)
@@ -895,23 +883,32 @@ def net_time_saved(accepted_counts, target_time, draft_time, verify_time, replay
     return {"saved": saved, "pays": saved > 0}
     ### END SOLUTION
 
-# %% [markdown]
-# **Find the input.** Without a replay the sum is right. How slow must the replay be for drafting not to pay?
-# Does the function notice?
-
 # %% role="picture"
-for replay_time in (0.0, 4.0, 8.0):                  # ms for each accepted draft
-    print(f"replay {replay_time:3.0f}:", net_time_saved([3, 1], 10.0, 2.0, 12.0, replay_time))
+net_time_saved([3, 1], target_time=10.0, draft_time=2.0, verify_time=12.0, replay_time=0.0)  # change this
+
+# %% task="8.16.case"
+def failing_case_8_16():
+    """Write a call of net_time_saved on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the dict of saved and pays.
+    Example: A call on which it does not show:
+        {"accepted_counts": [1], "target_time": 10, "draft_time": 2, "verify_time": 12, "replay_time": 0},
+        {"saved": 6, "pays": True}
+    """
+    ### BEGIN SOLUTION
+    arguments = {"accepted_counts": [1], "target_time": 10, "draft_time": 2, "verify_time": 12, "replay_time": 8}
+    return arguments, {"saved": -2, "pays": False}
+    ### END SOLUTION
+
+# %% check="8.16.case"
+check("8.16.case", failing_case_8_16)
 
 # %% check="8.16"
 check("8.16", net_time_saved)
 
 # %% [markdown]
 # ## Is it a bug? · Skip instead of stop
-#
-# The scheduler of lesson 05 takes all drafts of the batch in falling order of survival and admits them while Θ rises.
-# The paper **stops** at the first one that does not raise Θ. This one **skips** it and tries the next. Is that the
-# search that the counterexample of lesson 05 forbids? Decide.
+# The paper's scheduler **stops** at the first draft that does not raise Θ. This one **skips** it and tries the next.
 
 # %% role="show"
 def admit(survivals, speeds, stop):
@@ -924,10 +921,6 @@ def admit(survivals, speeds, stop):
             break
     return admitted
 
-
-# %% [markdown]
-# The proof: every table of four speeds and every falling row of three survivals, on a grid of exact fractions.
-
 # %% role="show"
 from itertools import product
 
@@ -939,15 +932,11 @@ different = sum(admit(*case, stop=True) != admit(*case, stop=False) for case in 
 print(f"{len(cases)} cases, {different} differ")
 
 # %% [markdown]
-# **Not a bug.** If a survival a does not raise Θ, then at the same batch no smaller one does, and all that follow are
-# smaller or equal: skipping admits nothing. It only takes longer. (What lesson 05 forbids is to admit tokens that
-# *lower* Θ now, in the hope of a higher one later.)
+# **Not a bug.** Where a survival does not raise Θ, no smaller one does.
 #
 # ## Is it a bug? · Greedy text that differs by one token
-#
-# With speculation on, greedy output differs from plain greedy decoding, deterministically, at one place. A verify
-# forward adds up the same numbers as a single step, but in another order, since it handles several rows at once. Decide
-# what it takes to call that a bug.
+# Greedy output differs from plain decoding, always at the same place. A verify forward adds up the same numbers in
+# another order.
 
 # %% role="show"
 rng = np.random.default_rng(3)
@@ -971,38 +960,41 @@ for gap in (0.0, 1e-5, 1e-3):
     print(f"gap {gap:7.5f}: {in_32:3d} of 200 winners differ in float32, {in_64:3d} in float64")
 
 # %% [markdown]
-# **Not a bug of the logic**, if the two best logits are closer than rounding. An engine's report classified its own
-# case so ([llama.cpp issue 27407](https://github.com/ggml-org/llama.cpp/issues/27407)). It takes evidence, though:
-# report the gap between the two best logits at the first difference. A gap of .001 is not rounding: then the search
-# begins. Against near ties float64 helps, as the lines show. Against an exact tie it does not, and neither does a fixed
-# rule such as the lowest id, which `np.argmax` follows: rounding has broken the tie before the rule sees it. There only
-# the same order of summation helps.
+# **Not a bug of the logic**, if the two best logits are closer than rounding ([llama.cpp issue
+# 27407](https://github.com/ggml-org/llama.cpp/issues/27407) is such a report). Report that gap; .001 is not rounding.
+# Float64 helps against near ties; against exact ones only the same order of summation does.
+#
+# ## Open problem · The price of a lie
+# Told a false q, a verifier accepts more and emits a wrong law, as in 8.7. How much acceptance do .02 of total
+# variation buy? At most .02: what is accepted beyond min(p, q) is emitted beyond p. That takes a `lie` that knows p;
+# find one that only knows q.
+
+# %% role="show"
+pairs = np.random.default_rng(0).dirichlet(np.ones(5), size=(300, 2))  # 300 times p and q
+BEST_KNOWN = 0.0081                                  # of some twenty families of lies that were tried
+
+
+def lie(q, size):
+    return q ** (1 - size)                           # change this; size 0 is the truth, the sum need not be 1
+
+
+def traded(size):
+    rows = [(p, q, told / told.sum()) for p, q in pairs for told in [lie(q, size)]]
+    bought = [(q * np.minimum(1, p / told)).sum() - np.minimum(p, q).sum() for p, q, told in rows]
+    spent = [np.abs(emitted_law(p, told, q) - p).sum() / 2 for p, q, told in rows]
+    return np.mean(bought), np.mean(spent)
+
+
+trades = [traded(size) for size in np.linspace(0.0, 0.3, 61)]
+print(f"bought: {max(bought for bought, spent in trades if spent <= 0.02):.4f}, a higher temperature: 0.0065, "
+      f"best known: {BEST_KNOWN}")
 
 # %% [markdown]
 # ## Looking back
-#
-# * **What you saw.** Four of the sixteen bugs are a count that is off by one or two: a layer (8.2), a position (8.3), a
-#   row (8.4), a cache (8.13). In four the ratio is taken with a q that no draft was drawn from (8.5 to 8.8). Three look
-#   at the end of a round, where its middle counts (8.10 to 8.12). Three leave the text as it is and only cost time, so
-#   that only a count of rows, or the clock, finds them (8.14 to 8.16). And two let something see what it must not: a
-#   block its own future (8.1), a replacement the coin that rejected the draft (8.9).
-# * **What finds them.** An oracle drafter, which must reach 100 % (8.4). An enumerated law, which must be p (8.6 to
-#   8.9). An invariant that is checked after every round (8.13). Counts that must add up (8.12). A decision that must
-#   move when its table moves (8.15). None of these needs a trained model.
-# * **What the paper reports.** In DSpark's Figure 8 the verify budget falls from about 5–5.5 tokens per request to
-#   about 3.5 as load grows, anchor included. An engine with bug 8.14 or 8.15 would verify as many rows at every load.
-# * **Three more, to look for in any engine.** A drafter's own LM head, overwritten by the target's: accepted length
-#   1.32 instead of 2.49 ([vLLM pull request 27732](https://github.com/vllm-project/vllm/pull/27732)). Training labels
-#   shifted by one against what inference reads ([comment in SpecForge pull request
-#   473](https://github.com/sgl-project/SpecForge/pull/473)). A causal mask inside the block, where positions must see
-#   each other in both directions ([SpecForge pull request 427](https://github.com/sgl-project/SpecForge/pull/427)).
+# * Such bugs are found by an oracle drafter, an enumerated law, an invariant after every round, counts that add up.
+# * One more: a drafter's own LM head, overwritten by the target's, cut the accepted length from 2.49 to 1.32 ([vLLM
+#   pull request 27732](https://github.com/vllm-project/vllm/pull/27732)).
 #
 # ## Further reading
-#
-# * Leviathan et al., *Fast Inference from Transformers via Speculative Decoding*, [arXiv
-#   2211.17192](https://arxiv.org/abs/2211.17192): the rule of part 3 and its proof
-# * Chen et al., *Accelerating Large Language Model Decoding with Speculative Sampling*, [arXiv
-#   2302.01318](https://arxiv.org/abs/2302.01318)
-# * DSpark: *Confidence-Scheduled Speculative Decoding with Semi-Autoregressive Generation*, [arXiv
-#   2607.05147](https://arxiv.org/abs/2607.05147)
-# * The threads linked above: read how each reporter isolated the fault before reading the repair
+# Part 3: [arXiv 2211.17192](https://arxiv.org/abs/2211.17192), [2302.01318](https://arxiv.org/abs/2302.01318).
+# DSpark: [2607.05147](https://arxiv.org/abs/2607.05147).

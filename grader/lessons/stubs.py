@@ -16,7 +16,8 @@ def contract_imports(source: str) -> str:
     assert isinstance(function, ast.FunctionDef)
     used = {node.id for line in function.decorator_list for node in ast.walk(line) if isinstance(node, ast.Name)}
     lines = ((module.__name__, sorted(used & set(vars(module)))) for module in (contracts, rules))
-    return "".join(f"from {name} import {', '.join(names)}\n" for name, names in lines if names) + "\n"
+    imports = "".join(f"from {name} import {', '.join(names)}\n" for name, names in lines if names)
+    return imports and imports + "\n"
 
 
 def short_docstring(source: str) -> str:

@@ -95,8 +95,8 @@ class Task:
     @property
     def contract(self) -> Contract:
         """What the function takes; it holds for whatever is handed in, decorated or not."""
-        contract: Contract = self.reference.contract  # type: ignore[attr-defined]
-        return contract
+        found = getattr(self.reference, "contract", None)
+        return found if isinstance(found, Contract) else Contract(inspect.signature(self.reference), {})
 
     @property
     def reference_source(self) -> str:

@@ -17,6 +17,7 @@ from dspark_mini.clinic import (
     tapped_features,
     visible_features,
 )
+from grader.lessons.checks.cases import with_cases
 from grader.lessons.checks.lesson_02 import mask
 from grader.lessons.tasks import Task, example, values
 
@@ -183,4 +184,4 @@ TASK_8_5 = Task(
     ),
 )
 
-TASKS = (TASK_8_1, TASK_8_2, TASK_8_3, TASK_8_4, TASK_8_5)
+TASKS = tuple(with_cases(TASK_8_1, TASK_8_2, TASK_8_3, TASK_8_4, TASK_8_5))

@@ -8,6 +8,7 @@ import numpy as np
 
 from dspark_mini.clinic import accepted_by_uniforms, emit_one_token, greedy_proposal, top_k_proposal
 from grader.check.judges import LawCase
+from grader.lessons.checks.cases import with_cases
 from grader.lessons.checks.lesson_08 import LESSON, STILL_WORKS
 from grader.lessons.tasks import Task, example, law, same_seed, values
 from grader.run.child.calling import Seed, call
@@ -58,6 +59,7 @@ def with_row(result: Any) -> tuple[int, tuple[float, ...]]:
     return int(result["token"]), tuple(float(p) for p in row.round(9))
 
 
+LOWEST = Seed(0, uniforms=(0.0,))
 TOP_ROW, WHOLE_ROW = (0.625, 0.375, 0.0), (0.125, 0.625, 0.25)
 
 TASK_8_7 = Task(
@@ -74,12 +76,8 @@ TASK_8_7 = Task(
         "draw the token from row, and hand over row",
     ),
     returns="a plain int and an array in a dict",
-    examples=(
-        example([0.25, 0.5, 0.25], 1, Seed(0), gives={"token": 1, "row": np.array([0.0, 1.0, 0.0])}),
-        example([0.375, 0.25, 0.375], 1, Seed(0), gives={"token": 0, "row": np.array([1.0, 0.0, 0.0])}),
-    ),
     core=(
-        law("row_is_what_was_drawn_from", 3, outcome_of=with_row, samples=DRAWS)(
+        law("row_is_what_was_drawn_from", 2, outcome_of=with_row, samples=DRAWS)(
             "The token is drawn from the top_k tokens, and row holds the very probabilities it was drawn with.",
             "Divide the kept probabilities by their sum, set all others to 0, and draw from that very row.",
             LawCase(call([0.5, 0.3, 0.2], 2, Seed(0)), {(0, TOP_ROW): 0.625, (1, TOP_ROW): 0.375}),
@@ -91,6 +89,12 @@ TASK_8_7 = Task(
                 LawCase(call(list(WHOLE_ROW), top_k, Seed(0)), {(x, WHOLE_ROW): p for x, p in enumerate(WHOLE_ROW)})
                 for top_k in (3, 7)
             ),
+        ),
+        values("kept_tokens_only", 1)(
+            "Nothing but the top_k tokens is drafted or has a probability; of equal ones the lowest ids are kept.",
+            'Some sorts keep equal entries in their order (kind="stable"), others do not, and a long row shows it.',
+            example([0.25, 0.5, 0.25], 1, LOWEST, gives={"token": 1, "row": np.array([0.0, 1.0, 0.0])}),
+            example([0.375, 0.25, 0.375], 1, LOWEST, gives={"token": 0, "row": np.array([1.0, 0.0, 0.0])}),
         ),
         same_seed(1, call([0.125] * 8, 8, Seed(0))),
     ),
@@ -156,15 +160,17 @@ TASK_8_9 = Task(
             LawCase(call(0, [0.25, 0.375, 0.375], [0.5, 0.25, 0.25], Seed(0)), {0: 0.5, 1: 0.25, 2: 0.25}),
         ),
         values("nothing_left_to_chance", 1)(
-            "A draft with p ≥ q always passes; one with p = 0 never does, even if rng.random() returns 0.0.",
-            "Compare with <, not with <=: no uniform is below a ratio of 0, and every one is below 1.",
+            "A draft with p ≥ q always passes; one with p = 0 never does, and no token with p = 0 replaces it, even if "
+            "rng.random() returns 0.0.",
+            "A generator may return 0.0. With <, no uniform is below a ratio of 0, and every one is below 1.",
             example(1, [0.25, 0.75], [0.5, 0.5], Seed(0), gives=1),
             example(0, [1.0, 0.0], [0.5, 0.5], Seed(0), gives=0),
             example(0, [0.0, 1.0], [0.5, 0.5], Seed(0, uniforms=(0.0,)), gives=1),
             example(2, [0.5, 0.5, 0.0], [0.0, 0.5, 0.5], Seed(0), gives=0),
+            example(2, [0.5, 0.5, 0.0], [0.5, 0.0, 0.5], Seed(0, uniforms=(0.5, 0.0)), gives=1),
         ),
         same_seed(1, call(8, [0.125] * 8 + [0.0], [0.0] * 8 + [1.0], Seed(0))),
     ),
 )
 
-TASKS = (TASK_8_6, TASK_8_7, TASK_8_8, TASK_8_9)
+TASKS = tuple(with_cases(TASK_8_6, TASK_8_7, TASK_8_8, TASK_8_9))

@@ -11,6 +11,7 @@ from dspark_mini.clinic_rounds import (
     net_time_saved,
     profiled_verify_length,
 )
+from grader.lessons.checks.cases import with_cases
 from grader.lessons.checks.lesson_08 import LESSON, STILL_WORKS
 from grader.lessons.tasks import Task, example, values
 
@@ -249,4 +250,4 @@ TASK_8_16 = Task(
     ),
 )
 
-TASKS = (TASK_8_10, TASK_8_11, TASK_8_12, TASK_8_13, TASK_8_14, TASK_8_15, TASK_8_16)
+TASKS = tuple(with_cases(TASK_8_10, TASK_8_11, TASK_8_12, TASK_8_13, TASK_8_14, TASK_8_15, TASK_8_16))

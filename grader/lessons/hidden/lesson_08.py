@@ -129,6 +129,15 @@ def one_likely_token(rng: Rng) -> Iterator[LawCase]:
     yield LawCase(call(probs, 3, Seed(0)), {(token, row): p for token, p in enumerate(row) if p})
 
 
+def long_ties(rng: Rng) -> Iterator[Call]:
+    """Of many tokens that are equally likely one is kept; an unstable sort may keep any."""
+    for size in (16, 17, 33, 64, 200):
+        ties = rng.choice(size, size=size // 2, replace=False)
+        probs = np.ones(size)
+        probs[ties] = 3.0
+        yield call(probs / probs.sum(), 1, Seed(0))
+
+
 def leading_passes(draft_tokens: list[int], draft_probs: Array, target_probs: Array, uniforms: Array) -> int:
     passes = [u * q[x] < p[x] for x, q, p, u in zip(draft_tokens, draft_probs, target_probs, uniforms)]
     return [*passes, False].index(False)
@@ -203,9 +212,10 @@ HIDDEN = {
     ),
     "8.5": hidden(translated, row_in_target_ids=small_vocabularies),
     "8.6": hidden(certain_proposal, rows_are_certain=soft_rows, ties_go_to_lowest_id=tied_rows),
-    "8.7": hidden(top_k_draw, row_is_what_was_drawn_from=one_likely_token),
+    "8.7": hidden(top_k_draw, row_is_what_was_drawn_from=one_likely_token, kept_tokens_only=long_ties),
     "8.8": hidden(
         leading_passes, ratio_of_target_to_draft=ratios, sure_drafter_pays=sure_drafts, first_failure_ends=equal_rows
     ),
     "8.9": hidden(emission, two_independent_decisions=unequal_gains),
 }
+HIDDEN |= {f"{task}.case": hidden(found.oracle) for task, found in HIDDEN.items()}  # judges failing cases

@@ -188,3 +188,4 @@ HIDDEN = {
     "8.15": hidden(best_length, only_profiled_lengths=short_profiles, whole_profile=whole_profiles),
     "8.16": hidden(clock, replay_is_a_cost=partial(clocks, replay=1.0), without_replay=partial(clocks, replay=0.0)),
 }
+HIDDEN |= {f"{task}.case": hidden(found.oracle) for task, found in HIDDEN.items()}  # judges failing cases

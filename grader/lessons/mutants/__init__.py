@@ -30,6 +30,8 @@ import numpy as np
 from dspark_mini import clinic_bugs
 from grader.lessons.build import REGION, buggy_lines
 from grader.lessons.checks import TASKS
+from grader.lessons.checks.cases import SUFFIX
+from grader.lessons.mutants.cases import wrong_cases
 from grader.lessons.mutants.manners import bad_manners
 
 Function = Callable[..., Any]
@@ -118,5 +120,6 @@ def all_variants() -> Iterator[Variant]:
             yield Variant(task.id, patch.name, patch.about, patch.caught_by, patched(patch))
         noisy = Patch(task.id, "right", "noisy", "Prints and warns.", "### BEGIN SOLUTION", NOISE)
         yield Variant(task.id, noisy.name, noisy.about, "", patched(noisy))
-        for name, caught_by, about, function in bad_manners(task):
+        spoiled = wrong_cases(task) if task.id.endswith(SUFFIX) else bad_manners(task)
+        for name, caught_by, about, function in spoiled:
             yield Variant(task.id, name, about, caught_by, generated=function)
