@@ -73,7 +73,7 @@ def speeds(requests: str) -> Kind:
 
     def convert(name: str, value: Any, sizes: Sizes) -> Array:
         table = as_floats(name, value, ("B",), sizes, empty=True)
-        if 0 < len(table) <= sizes[requests] or (len(table) == 0 and sizes[requests]):
+        if len(table) <= sizes[requests]:
             raise ValueError(f"{name} has {len(table)} entries, but needs one for a batch of {sizes[requests]}.")
         bad = ~(np.isfinite(table) & (table > 0.0))
         bad[:1] = False

@@ -9,7 +9,7 @@ from dspark_mini.contracts import chance_rows, integer, speeds, takes
 
 @takes(confidences=chance_rows("R"), steps_per_second=speeds("R"))
 def schedule_prefixes(confidences, steps_per_second):
-    """Admit draft tokens, the likeliest survivor first, up to the first that does not raise Θ = τ · SPS(B).
+    """Choose how many draft tokens of each request to verify, by Algorithm 1 of DSpark.
 
     Args:
         confidences: (R, γ) chances, one row per request; short rows are padded with 0.
@@ -19,8 +19,7 @@ def schedule_prefixes(confidences, steps_per_second):
         R verify lengths.
 
     Example:
-        confidences [[.5, .5], [.75]], steps_per_second [0, 9, 8, 7, 6, 5]
-        Θ = 2 · 8 = 16, then 2.75 · 7 = 19.25, 3.25 · 6 = 19.5; 3.5 · 5 = 17.5 stops  →  [1, 1]
+        confidences [[.5, .5], [.75]], steps_per_second [0, 9, 8, 7, 6, 5]  →  [1, 1]
 
     Source: DSpark (arXiv 2607.05147), Section 3.2: the prefix scheduler, Algorithm 1.
     """
@@ -44,11 +43,10 @@ def allocate_budget(confidences, budget):
         budget: K, the number of draft tokens of the whole batch.
 
     Returns:
-        R verify lengths, together at most K: no token with a survival of 0 is verified.
+        R verify lengths, together at most K.
 
     Example:
-        confidences [[.5, .5], [.75, .5]], budget 3
-        survivals .5, .25 and .75, .375; the best three are .75, .5 and .375  →  [1, 2]
+        confidences [[.5, .5], [.75, .5]], budget 3  →  [1, 2]
 
     Source: DSpark (arXiv 2607.05147), Section 5.2: the budget goes to the tokens of the highest current survival.
     """
@@ -69,11 +67,10 @@ def lagged_budget(old_confidences, steps_per_second):
         steps_per_second: entry B is the engine's speed at a batch of B tokens; entry 0 is not used.
 
     Returns:
-        The budget K, the smallest of equal ones.
+        The budget K.
 
     Example:
-        old_confidences [[.5, .5]], steps_per_second [0, 8, 4, 6]
-        Θ = 1 · 8 = 8, 1.5 · 4 = 6, 1.75 · 6 = 10.5; the last is the highest  →  2
+        old_confidences [[.5, .5]], steps_per_second [0, 8, 4, 6]  →  2
 
     Source: DSpark (arXiv 2607.05147), Section 5.2: the budget comes from the confidences of two steps ago.
     """
@@ -83,5 +80,5 @@ def lagged_budget(old_confidences, steps_per_second):
     tau = np.cumsum(np.append(requests, best_first))  # with 0, 1, 2, … draft tokens
     steps = steps_per_second[requests : requests + len(tau)]  # no batch beyond the table
     theta = tau[: len(steps)] * steps
-    return int(theta.argmax()) if requests else 0
+    return int(theta.argmax())
     ### END SOLUTION

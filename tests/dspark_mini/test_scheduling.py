@@ -119,8 +119,8 @@ def test_search_that_keeps_admitting_emits_85_to_15_instead_of_70_to_30() -> Non
 
 
 def test_batch_without_requests_or_without_drafts_is_legal_and_a_table_without_its_entry_is_not() -> None:
-    assert schedule_prefixes(np.zeros((0, 3)), []) == [] and schedule_prefixes(np.zeros((2, 0)), [0, 1, 1]) == [0, 0]
-    assert allocate_budget([], 3) == [] and lagged_budget([], []) == 0 and lagged_budget([[], []], [0, 1, 1]) == 0
+    assert schedule_prefixes(np.zeros((0, 3)), [0]) == [] and schedule_prefixes(np.zeros((2, 0)), [0, 1, 1]) == [0, 0]
+    assert allocate_budget([], 3) == [] and lagged_budget([], [0]) == 0 and lagged_budget([[], []], [0, 1, 1]) == 0
     with pytest.raises(ValueError, match=r"steps_per_second has 2 entries, but needs one for a batch of 2\."):
         schedule_prefixes([[0.5], [0.5]], [0.0, 1.0])
     with pytest.raises(ValueError, match=r"confidences\[1\]\[2\] must be a number from 0 to 1, not 1\.25\."):

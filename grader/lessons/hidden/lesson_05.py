@@ -174,7 +174,7 @@ def edges(rng: Rng) -> Iterator[Call]:
     yield call([[], [0.5], []], rising)
     yield call([[], []], rising[:3])
     yield call([], rising)
-    yield call([], [])
+    yield call([], [0.0])
     yield call([[0.5], [0.5]], [math.nan, 2.0, 4.0, 3.5, 1.0])
     yield call([np.array([0.5, 0.75]), np.array([0.25])], rising)
 
