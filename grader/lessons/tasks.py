@@ -173,7 +173,7 @@ class Task:
     def _not_started(self, message: str) -> Report:
         """Report a stub: the task's own, or that of another task of the lesson, which its function calls."""
         lesson = self.id.partition(".")[0]
-        called = re.match(rf"TODO ({lesson}\.\d)\b", message)  # one digit: a message made up may not say much
+        called = re.match(rf"TODO ({lesson}\.\d)[ :]", message)  # one digit: a message made up may not say much
         if called and called[1] != self.id:
             why = f"it calls your function of task {called[1]}, which is not started: solve that one first"
             return self.failed(ERROR, why)
