@@ -30,6 +30,8 @@ GIVEN_ROLES = ("setup", "given")  # run as they were handed out
 FORMER_STUBS = "dspark_mini.inputs"  # imported by the setup of notebooks from before @takes, for their stubs
 DEFINITION = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\(|^(\w+)[ \t]*=[^=]", re.M)
 
+FUNCTION = re.compile(r"^def[ \t]+(\w+)[ \t]*\(", re.M)
+
 
 class Unreadable(Exception):
     """A submission that cannot be read; the message is a sentence that says why."""
@@ -51,6 +53,11 @@ class Original:
     role: str = ""
     task: str = ""
     source: str = ""
+
+    @property
+    def has_bug(self) -> bool:
+        """Whether learners repair a bug here; a stub raises instead."""
+        return self.role == "task" and "raise NotImplementedError" not in self.source
 
 
 def read_cells(text: str) -> list[Cell]:
@@ -107,6 +114,24 @@ def pieces_of(cells: list[Cell], lesson: str) -> list[Piece]:
     for function in (function for functions in kept.values() for function in functions):
         pieces.append(Piece(f"if True:\n    {function} = _graded_{function}", "checks"))  # as it was at its check
     return pieces
+
+
+def untouched_bugs(cells: list[Cell], lesson: str) -> frozenset[str]:
+    """The tasks handed out with a bug whose function stands nowhere but in the cell as it was handed out."""
+    handed_out = {original.task: original.source for original in originals_of(lesson).values() if original.has_bug}
+    defining = {task: [c.source for c in cells if TASKS[task].function in c.defined] for task in handed_out}
+    return frozenset(task for task, sources in defining.items() if set(sources) == {handed_out[task]})
+
+
+def other_names(cells: list[Cell], lesson: str) -> dict[str, str]:
+    """For each task whose own cell was changed and defines functions, but not the task's: what it defines."""
+    originals, found = originals_of(lesson), dict[str, str]()
+    for cell in cells:
+        original = next((originals[name] for name in cell.names if name in originals), Original())
+        names = FUNCTION.findall(cell.source)
+        if original.role == "task" and names and TASKS[original.task].function not in cell.defined:
+            found[original.task] = ", ".join(name[:60] for name in names[:3])
+    return found
 
 
 @cache

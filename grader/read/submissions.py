@@ -5,13 +5,14 @@ from __future__ import annotations
 import codecs
 import os
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.lessons.checks import TASKS
 from grader.lessons.tasks import Task
 from grader.read.cells import Unreadable as Unreadable
-from grader.read.cells import lesson_of, pieces_of, read_cells
+from grader.read.cells import lesson_of, other_names, pieces_of, read_cells, untouched_bugs
 from grader.run.process import MAX_PIECE, Piece
 
 SUFFIXES = (".ipynb", ".py")
@@ -36,6 +37,8 @@ class Submission:
     lesson: str | None
     pieces: list[Piece] = field(repr=False)
     tasks: list[Task] = field(repr=False)
+    untouched: frozenset[str] = frozenset()  # tasks with a bug that nobody has touched
+    renamed: Mapping[str, str] = field(default_factory=dict)  # by task: what its cell defines instead
 
 
 def read_submission(source: Source) -> Submission:
@@ -53,7 +56,8 @@ def read_submission(source: Source) -> Submission:
         return Submission(source.name, None, [Piece(text, "the file", statements=True)], list(TASKS.values()))
     cells = read_cells(text)
     lesson = lesson_of(cells)
-    return Submission(source.name, lesson, pieces_of(cells, lesson), tasks_of(lesson))
+    pieces, tasks = pieces_of(cells, lesson), tasks_of(lesson)
+    return Submission(source.name, lesson, pieces, tasks, untouched_bugs(cells, lesson), other_names(cells, lesson))
 
 
 def plain_content(source: Source) -> bytes | None:

@@ -93,8 +93,14 @@ def not_graded(source: Source, reason: str, status: str = ERROR) -> Result:
 
 def _report(task: Task, submission: Submission, child: Child) -> Report:
     if task.function in child.defined:
-        return task.check(RemoteCaller(child, task.function), grading_seed(task.id))
+        report = task.check(RemoteCaller(child, task.function), grading_seed(task.id))
+        if task.id in submission.untouched and not report.passed:
+            return task.failed(MISSING, f"TODO {task.id} is not started: its cell is as it was handed out.")
+        return report
     error = next(_errors_of(task, submission, child), None)
+    if error is None and task.id in submission.renamed:
+        others = submission.renamed[task.id]
+        return task.failed(ERROR, f"There is no {task.function}; its cell defines {others}: under another name?")
     if error is None:
         return task.failed(MISSING, f"There is no function {task.function} in what was handed in.")
     line = f" in line {error.line} of your code" if error.line else ""

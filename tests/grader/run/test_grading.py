@@ -42,6 +42,24 @@ def test_untouched_notebook_gets_nothing_and_every_task_is_not_started(make_note
     assert set(status_of(result).values()) == {"missing"}
 
 
+def test_a_bug_is_not_started_exactly_as_long_as_its_cell_is_as_it_was_handed_out(
+    make_notebook: Make, library: Path
+) -> None:
+    untouched = graded(make_notebook(solved=False, lesson="08_bug_clinic"), library)
+    assert (untouched.status, untouched.score) == ("missing", 0)
+    assert set(status_of(untouched).values()) == {"missing"}
+    edits = {"task-8-1": lambda source: source + "\n# looked at"}
+    touched = status_of(graded(make_notebook(solved=False, lesson="08_bug_clinic", edits=edits), library))
+    assert touched.pop("8.1") == "partial" and set(touched.values()) == {"missing"}
+
+
+def test_a_function_under_another_name_is_asked_about(make_notebook: Make, library: Path) -> None:
+    rename = {"task-2-4": lambda source: source.replace("def block_mask(", "def packed_mask(")}
+    report = next(r for r in graded(make_notebook(edits=rename), library).reports if r.task == "2.4")
+    assert report.status == "error" and report.points == 0
+    assert "no block_mask" in report.reason and "packed_mask: under another name?" in report.reason
+
+
 def test_partial_solution_gets_partial_credit(make_notebook: Make, library: Path) -> None:
     path = make_notebook(edits={"task-2-3": lambda source: source.replace(">= threshold", "> threshold")})
     result = graded(path, library)
