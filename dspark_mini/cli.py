@@ -13,8 +13,8 @@ from rich.markup import escape
 
 from dspark_mini.appendix import commands as appendix_commands
 from dspark_mini.corpus import DOMAINS
-from dspark_mini.terminal import WORK, WorkFolder, console, replace_unknown_letters
-from dspark_mini.workspace import UserError, copy_lessons, find_lesson, reset_lesson
+from dspark_mini.terminal import WorkFolder, console, replace_unknown_letters, say
+from dspark_mini.workspace import WORK, UserError, copy_lessons, find_lesson, reset_lesson
 
 COMMAND_GROUP = "dspark_mini.commands"  # entry points: functions that add commands to the app
 # What pyproject.toml declares, for a copy on PYTHONPATH or an installation older than the declaration.
@@ -48,11 +48,18 @@ def learn(folder: WorkFolder = WORK, browser: Annotated[bool, typer.Option(help=
     from dspark_mini.lab import open_lab
 
     for lesson, copied in copy_lessons(folder).items():
-        console.print(
-            f"{escape(str(folder / lesson))}.ipynb: {'copied' if copied else 'kept, it is your own'}", soft_wrap=True
-        )
+        say(f"{folder / lesson}.ipynb: {'copied' if copied else 'kept, it is your own'}")
     console.print("Starting JupyterLab …")
-    open_lab(folder, browser, _print_address)
+    open_lab(folder, browser, lambda: _next_notebook(folder), _print_address)
+
+
+def _next_notebook(folder: Path) -> Path | None:
+    """Return the first notebook that is not solved; None without the grader, which finds it."""
+    try:
+        from grader.own_work import next_notebook
+    except ModuleNotFoundError:
+        return None
+    return next_notebook(folder)
 
 
 def _print_address(address: str) -> None:
@@ -65,9 +72,15 @@ def reset(
 ) -> None:
     """Replace a lesson by a fresh copy; yours is kept beside it."""
     name = find_lesson(lesson)
+    if not folder.is_dir():
+        raise UserError(
+            f"There is no directory {folder.resolve()}; type this where your lessons are, or name their directory with "
+            "--folder."
+        )
     kept = reset_lesson(name, folder)
-    was = f" Your notebook is now {escape(str(kept))}." if kept else ""
-    console.print(f"{escape(str(folder / name))}.ipynb is a fresh copy.{was}", soft_wrap=True)
+    say(f"{folder / name}.ipynb is a fresh copy." + (f" Your notebook is now {kept}." if kept else ""))
+    if kept:
+        say("If it is open in JupyterLab, choose File > Reload Notebook from Disk, then Kernel > Restart Kernel.")
 
 
 @app.command()

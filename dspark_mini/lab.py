@@ -14,18 +14,23 @@ import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
+from urllib.parse import quote
 
 from dspark_mini.workspace import UserError
 
 START_SECONDS = 90.0
+SETTINGS = Path(__file__).parent / "jupyter"  # no pop-up about news; names of files are not cut off for their dates
 
 
-def open_lab(folder: Path, browser: bool, on_ready: Callable[[str], None]) -> None:
+def open_lab(
+    folder: Path, browser: bool, first_notebook: Callable[[], Path | None], on_ready: Callable[[str], None]
+) -> None:
     """Run JupyterLab in a directory until it exits or the user presses Ctrl-C.
 
     Args:
         folder: Root directory of JupyterLab.
         browser: Open the page in the user's browser.
+        first_notebook: Returns the notebook to open, in that directory; called while JupyterLab starts.
         on_ready: Called with the address once JupyterLab answers.
 
     Raises:
@@ -34,12 +39,12 @@ def open_lab(folder: Path, browser: bool, on_ready: Callable[[str], None]) -> No
     if importlib.util.find_spec("jupyterlab") is None:
         raise UserError('JupyterLab is not installed; run `pip install -e ".[learn]"` in the dspark_mini repository.')
     port, token = _free_port(), secrets.token_urlsafe(16)
-    address = f"http://localhost:{port}/lab?token={token}"
-    # The token goes through the environment, because other users can read a command line.
-    environment = os.environ | {"JUPYTER_TOKEN": token}
-    lab = subprocess.Popen(_lab_command(folder, port), env=environment, stdin=subprocess.DEVNULL)
+    lab = subprocess.Popen(_lab_command(folder, port), env=_lab_environment(token), stdin=subprocess.DEVNULL)
     signal.signal(signal.SIGTERM, _stop)
     try:
+        notebook = first_notebook()
+        page = f"/tree/{quote(notebook.name)}" if notebook else ""
+        address = f"http://localhost:{port}/lab{page}?token={token}"
         _wait_for_answer(lab, port)
         on_ready(address)
         if browser:
@@ -52,11 +57,26 @@ def open_lab(folder: Path, browser: bool, on_ready: Callable[[str], None]) -> No
         lab.wait()
 
 
+def _lab_environment(token: str) -> dict[str, str]:
+    """Return the variables of the server, which its terminals and kernels inherit."""
+    return os.environ | {
+        "JUPYTER_TOKEN": token,  # not on the command line, which other users can read
+        "JUPYTER_CONFIG_PATH": _in_front(str(SETTINGS), "JUPYTER_CONFIG_PATH"),
+        "PATH": _in_front(str(Path(sys.executable).parent), "PATH"),  # so that `dspark-mini` is found
+    }
+
+
+def _in_front(folder: str, variable: str) -> str:
+    return os.pathsep.join(filter(None, (folder, os.environ.get(variable))))
+
+
 def _lab_command(folder: Path, port: int) -> list[str]:
     root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     quiet = ["--no-browser", "--log-level=ERROR", "--LabApp.log_level=ERROR"]
     server = [f"--ServerApp.root_dir={folder.resolve()}", f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
-    return [sys.executable, "-m", "jupyterlab", *quiet, *root, *server]
+    # The layout of a user's other projects is left alone, and none of their tabs are opened here.
+    layout = [f"--LabApp.workspaces_dir={folder.resolve() / '.jupyterlab'}"]
+    return [sys.executable, "-m", "jupyterlab", *quiet, *root, *server, *layout]
 
 
 def _wait_for_answer(lab: subprocess.Popen[bytes], port: int) -> None:

@@ -9,11 +9,18 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from dspark_mini.workspace import work_folder
+
 console = Console(highlight=False)
-WORK = Path("work")
-WorkFolder = Annotated[Path, typer.Option("--folder", help="Directory with your lessons.")]
+WorkFolder = Annotated[Path, typer.Option("--folder", callback=work_folder, help="Directory with your lessons.")]
+
+
+def say(text: str) -> None:
+    """Print sentences: a terminal breaks its lines between words, anything else gets them as they are."""
+    console.print(escape(text), soft_wrap=not console.is_terminal)
 
 
 def plain_table(*headers: str) -> Table:

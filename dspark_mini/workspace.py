@@ -6,12 +6,15 @@ import contextlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
-HINT_COUNTS = ".hints.json"
+WORK = Path("work")  # the learner's directory, where no other is named
+HINT_COUNTS, NOTEBOOK_CHECKS = ".hints.json", ".checks.json"
 
 
 class UserError(Exception):
@@ -36,6 +39,18 @@ def find_lesson(text: str) -> str:
         if wanted == name or (wanted.isdecimal() and int(wanted) == int(name.split("_")[0])):
             return name
     raise UserError(f"There is no lesson {text!r}; the lessons are {', '.join(names)}.")
+
+
+def work_folder(folder: Path) -> Path:
+    """Return the learner's directory: the one named, or the current one if it holds no work/ but lessons."""
+    here = Path()
+    inside = folder == WORK and not folder.exists() and here.resolve() != NOTEBOOKS and holds_lessons(here)
+    return here if inside else folder
+
+
+def holds_lessons(folder: Path) -> bool:
+    """Tell whether a directory holds the notebook of a lesson."""
+    return any((folder / f"{name}.ipynb").is_file() for name in lesson_names())
 
 
 def copy_lessons(folder: Path) -> dict[str, bool]:
@@ -76,15 +91,44 @@ def reset_lesson(lesson: str, folder: Path) -> Path | None:
 
 def count_hint(task: str, folder: Path) -> int:
     """Count one more hint for a task and return the count; counts are kept in the learner's directory."""
-    path = folder / HINT_COUNTS
-    try:
-        counts = json.loads(path.read_text(encoding="utf-8"))
-        count = int(counts.get(task, 0)) + 1
-    except (OSError, ValueError, AttributeError, TypeError):
-        counts, count = {}, 1
-    with contextlib.suppress(OSError):  # a folder that cannot be written, or is not there, still gets its hint
-        path.write_text(json.dumps(counts | {task: count}), encoding="utf-8")
+    count: int = _number(_state(folder / HINT_COUNTS).get(task)) + 1
+    _add_state(folder / HINT_COUNTS, task, count)
     return count
+
+
+def record_check(task: str, status: str, points: float, folder: Path) -> None:
+    """Remember what a check in a notebook found; only in a directory with notebooks."""
+    if any(folder.glob("*.ipynb")):
+        _add_state(folder / NOTEBOOK_CHECKS, task, [status, points, time.time()])
+
+
+def recorded_checks(folder: Path) -> dict[str, tuple[str, float, float]]:
+    """Return what the latest checks in notebooks found: by task the status, the points and the time."""
+    checks = _state(folder / NOTEBOOK_CHECKS)
+    return {
+        task: (str(check[0]), _number(check[1]), _number(check[2]))
+        for task, check in checks.items()
+        if isinstance(check, list) and len(check) == 3
+    }
+
+
+def _state(path: Path) -> dict[str, Any]:
+    """Read what is remembered in a learner's directory; whatever else stands there counts as nothing."""
+    try:
+        state = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return state if isinstance(state, dict) else {}
+
+
+def _add_state(path: Path, key: str, value: Any) -> None:
+    """Remember one more thing; a folder that cannot be written, or is not there, does without."""
+    with contextlib.suppress(OSError):
+        path.write_text(json.dumps(_state(path) | {key: value}), encoding="utf-8")
+
+
+def _number(value: Any) -> Any:
+    return value if isinstance(value, (int, float)) else 0
 
 
 @contextlib.contextmanager

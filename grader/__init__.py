@@ -1,5 +1,5 @@
-"""The instructor's side of dspark_mini: checks, grading, nbgrader. A lesson uses two names of it, check and own."""
+"""The instructor's side of dspark_mini: checks, grading, nbgrader. A lesson uses check, hint and own."""
 
-from grader.notebook import check, own, points
+from grader.notebook import check, hint, own, points
 
-__all__ = ["check", "own", "points"]
+__all__ = ["check", "hint", "own", "points"]

@@ -15,14 +15,15 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
+from rich.table import Table
 
-from dspark_mini.terminal import WORK, WorkFolder, console, plain_table
-from dspark_mini.workspace import UserError, count_hint, find_lesson, lesson_names
+from dspark_mini.terminal import WorkFolder, console, plain_table, say
+from dspark_mini.workspace import WORK, UserError, find_lesson, lesson_names
 from grader.check.report import MISSING, Report
 from grader.check.text import STATUS_WORDS, fix_first
 from grader.lessons.checks import TASKS
-from grader.lessons.tasks import Task
-from grader.run.grading import Result, grade_own_notebook
+from grader.own_work import OwnWork, after_lesson, next_hint, own_work, unsaved, when_saved, why_unreadable
+from grader.run.grading import Result
 
 
 def mount(app: typer.Typer) -> None:
@@ -36,17 +37,20 @@ def check(
     folder: WorkFolder = WORK,
 ) -> None:
     """Check your notebooks: a table of all tasks, and your next step."""
-    table, next_step = plain_table("task", "function", "status", "points", "fix first"), ""
-    for notebook in _notebooks(lesson, folder):
-        for report in _check_notebook(notebook).reports:
-            points = f"{report.points}/{report.max_points}"
-            table.add_row(
-                report.task, report.function, STATUS_WORDS[report.status], points, escape(fix_first(report.to_json()))
-            )
-            if not report.passed and not next_step:
-                next_step = f"Next: TODO {report.task} in {notebook}; `dspark-mini hint {report.task}` helps."
-    console.print(table)
-    console.print(f"\n{escape(next_step) or 'All tasks pass.'}", soft_wrap=True)
+    if lesson is not None and lesson.endswith(".ipynb") and Path(lesson).is_file():
+        folder = Path(lesson).parent
+    with own_work(folder) as work:
+        results = [(notebook, work.check(notebook)) for notebook in _notebooks(lesson, work)]
+    unreadable = [why_unreadable(notebook, result.reason) for notebook, result in results if result.reason]
+    if len(unreadable) == len(results):
+        raise UserError(" ".join(unreadable))
+    console.print(_table([report for _, result in results for report in result.reports]))
+    console.print()
+    latest = max((notebook for notebook, _ in results), key=lambda notebook: notebook.stat().st_mtime)
+    say(f"{latest}: {when_saved(latest)}.")
+    for sentence in (*unreadable, *filter(None, (_unsaved_note(notebook, result) for notebook, result in results))):
+        say(sentence)
+    say(_next_step(results))
 
 
 def hint(
@@ -59,15 +63,13 @@ def hint(
     task = TASKS.get(task_id)
     if task is None:
         raise UserError(f"There is no task {task_id!r}; the tasks are {', '.join(TASKS)}.")
-    report = _own_report(task, folder)
-    if report is not None and report.passed:
-        console.print(f"Task {task.id} passes." + (" Compare with the reference:\n" if report.reference else ""))
-        console.print(escape(report.reference), soft_wrap=True)
-        return
-    number, total = min(count_hint(task.id, folder), len(task.hints)), len(task.hints)
-    if number == 1 and report is not None and report.status != MISSING:
-        console.print(escape(str(report)) + "\n", soft_wrap=True)
-    console.print(f"Hint {number} of {total} for task {task.id}, {task.function}:\n\n{escape(task.hints[number - 1])}")
+    with own_work(folder) as work:
+        report = work.report(task)
+    passes = report is not None and report.passed
+    text = next_hint(task, folder, passes)
+    if text.startswith("Hint 1 ") and report is not None and report.status != MISSING:
+        say(f"{report}\n")
+    say(text)
 
 
 def grade(
@@ -169,28 +171,55 @@ def _instructor_modules(command: str) -> Iterator[None]:
         ) from None
 
 
-def _notebooks(lesson: str | None, folder: Path) -> list[Path]:
+def _notebooks(lesson: str | None, work: OwnWork) -> list[Path]:
     """Return the learner's notebooks of one lesson or of all."""
     if lesson is not None and lesson.endswith(".ipynb") and Path(lesson).is_file():
         return [Path(lesson)]
     names = lesson_names() if lesson is None else [find_lesson(lesson)]
-    notebooks = [path for name in names if (path := folder / f"{name}.ipynb").is_file()]
+    notebooks = [notebook for name in names if (notebook := work.notebook(name)) is not None]
     if not notebooks:
-        missing = "are no lessons" if lesson is None else f"is no {names[0]}.ipynb"
-        raise UserError(f"There {missing} in {folder} yet; `dspark-mini learn` copies the lessons there.")
+        missing = "are no lessons" if lesson is None else f"is no notebook of lesson {names[0]}"
+        raise UserError(
+            f"There {missing} in {work.folder.resolve()}; `dspark-mini learn` copies the lessons to work/ in the "
+            "current directory, and --folder names another one."
+        )
     return notebooks
 
 
-def _check_notebook(notebook: Path) -> Result:
-    result = grade_own_notebook(notebook)
-    if result.reason:
-        raise UserError(f"{notebook} cannot be checked. {result.reason}")
-    return result
+def _table(reports: list[Report]) -> Table:
+    """Return the table of all tasks; names are broken after an underscore only."""
+    table = plain_table("task", "function", "status", "points", "fix first")
+    for column in table.columns[:4]:
+        column.no_wrap = True
+    rows = [(r.task, r.function, STATUS_WORDS[r.status], f"{r.points}/{r.max_points}") for r in reports]
+    widths = [max(map(len, (str(column.header), *cells))) for column, cells in zip(table.columns, zip(*rows))]
+    left = max(console.width - sum(widths) - 2 * len(widths), len("fix first"))
+    for row, report in zip(rows, reports):
+        table.add_row(*row, escape(_folded(fix_first(report.to_json()), left)))
+    return table
 
 
-def _own_report(task: Task, folder: Path) -> Report | None:
-    """Check one task in the learner's notebook; None if there is no notebook yet."""
-    notebook = folder / f"{task.lesson}.ipynb"
-    if not notebook.is_file():
-        return None
-    return next((report for report in _check_notebook(notebook).reports if report.task == task.id), None)
+def _folded(name: str, width: int) -> str:
+    """Break a name that is too long for a line after underscores."""
+    lines = []
+    while len(name) > width and "_" in name[:width] and " " not in name:
+        cut = name.rindex("_", 0, width) + 1
+        lines.append(name[:cut])
+        name = name[cut:]
+    return "\n".join([*lines, name])
+
+
+def _unsaved_note(notebook: Path, result: Result) -> str:
+    tasks = unsaved(notebook, result.reports)
+    return (
+        f"{', '.join(tasks)}: another result in the notebook than in {notebook}; save first (Ctrl+S)." if tasks else ""
+    )
+
+
+def _next_step(results: list[tuple[Path, Result]]) -> str:
+    for notebook, result in results:
+        for report in result.reports:
+            if not report.passed:
+                return f"Next: TODO {report.task} in {notebook}; `dspark-mini hint {report.task}` helps."
+    lessons = [result.lesson for _, result in results if result.lesson]
+    return after_lesson(lessons[0]) if len(lessons) == 1 else "All tasks pass."

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from grader.check.report import MISSING, Report
+from dspark_mini.workspace import record_check, recorded_checks
+from grader.check.report import MISSING, PASS, Report
 from grader.lessons.checks import TASKS
 from grader.lessons.tasks import Task
-from grader.read.submissions import Source, Unreadable, read_submission
+from grader.own_work import after_lesson, next_hint
+from grader.read.submissions import Source, Unreadable, read_submission, tasks_of
 from grader.run.child.loader import new_namespace, run_piece
 from grader.run.kit import grading_seed
 
@@ -43,11 +45,34 @@ def check(task: str, function: Callable[..., Any]) -> None:
     """
     found = _task(task)
     report = found.check(function)
+    was_complete = _is_complete(found.lesson)
+    record_check(task, report.status, report.points, Path())
     if report.status == MISSING:
         raise TodoOpen(f"TODO {task}: {found.todo}.")
     if not report.passed:
-        raise CheckFailed(f"{report}\n  next      `dspark-mini hint {task}` goes on from here, step by step.")
+        raise CheckFailed(f'{report}\n  next      hint("{task}") in a cell goes on from here, step by step.')
     _show(report)
+    if _is_complete(found.lesson) and not was_complete:
+        print(after_lesson(found.lesson))
+
+
+def _is_complete(lesson: str) -> bool:
+    checks = recorded_checks(Path())
+    return all(checks.get(task.id, (MISSING,))[0] == PASS for task in tasks_of(lesson))
+
+
+def hint(task: str) -> None:
+    """Show the next hint for a task in a notebook, or the reference once the function in the notebook passes.
+
+    Args:
+        task: the task's id, such as "2.2".
+
+    Raises:
+        ValueError: there is no such task.
+    """
+    found = _task(task)
+    function = vars(sys.modules["__main__"]).get(found.function)
+    print(next_hint(found, Path(), callable(function) and found.check(function).passed))
 
 
 def own(task: str) -> Callable[..., Any]:
@@ -101,6 +126,18 @@ def points(task: str, function: Callable[..., Any]) -> float:
     return float(report.points)
 
 
+def _one_line_todos() -> None:
+    """Let a notebook show a TODO that a cell runs into, such as a picture's, as one line without a traceback."""
+
+    def show(shell: Any, kind: Any, error: Any, traceback: Any, tb_offset: int | None = None) -> None:
+        if str(error).startswith("TODO "):
+            kind, error = TodoOpen, TodoOpen(str(error))
+        shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
+
+    if "IPython" in sys.modules and (shell := sys.modules["IPython"].get_ipython()) is not None:
+        shell.set_custom_exc((NotImplementedError,), show)
+
+
 def _task(task: str) -> Task:
     if task not in TASKS:
         raise ValueError(f"task is {task!r}, but the tasks are {', '.join(TASKS)}.")
@@ -127,3 +164,6 @@ def _clear_output() -> None:
     except ImportError:
         return
     clear_output()
+
+
+_one_line_todos()

@@ -34,8 +34,16 @@ MAX_BATCH = 64 << 20  # bytes of all replies to one batch of calls; right answer
 MAX_PIECE = 1 << 20  # characters
 CHILD_FILES = ("calling.py", "generators.py", "limits.py", "loader.py", "main.py", "wire.py", "__init__.py")
 LIBRARY_FILES = ("bias_rows.py", "contracts.py", "conversion.py", "inputs.py", "kinds.py", "rules.py", "violations.py")
-# What a lesson imports of the kit, as far as a child needs it: contracts, and a `check` that does nothing.
-INERT_GRADER = '"""Checks run outside of this process."""\n\n\ndef check(*arguments: object) -> None:\n    pass\n'
+# What a lesson imports of the kit, as far as a child needs it: contracts, and a `check` and `hint` that do nothing.
+INERT_GRADER = '''"""Checks run outside of this process."""
+
+
+def check(*arguments: object) -> None:
+    pass
+
+
+hint = check
+'''
 COMMAND = (
     "import sys; sys.path[:0] = sys.argv[1:2]; sys.path[1:1] = sys.argv[2:3]; "
     "from grader.run.child import main; main.main(*main.take_streams())"

@@ -1,0 +1,128 @@
+"""A learner's own notebooks: which file holds a lesson, what it earns, and what comes next."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from dspark_mini.workspace import NOTEBOOKS, count_hint, lesson_names, recorded_checks
+from grader.check.report import PASS, Report
+from grader.lessons.tasks import Task
+from grader.read.submissions import Source, Unreadable, read_submission
+from grader.run.grading import Result, grade
+from grader.run.process import child_library
+
+KEPT = re.compile(r"\.kept-\d+$")  # what `reset` set aside
+
+
+class OwnWork:
+    """The notebooks of one directory, checked in processes that share one copy of the kit."""
+
+    def __init__(self, folder: Path, library: Path) -> None:
+        self.folder, self.library = folder, library
+        self.renamed = {path: _lesson_in(path) for path in sorted(folder.glob("*.ipynb")) if _is_renamed(path)}
+
+    def notebook(self, lesson: str) -> Path | None:
+        """Return the notebook of a lesson; one under another name where that of its own name is missing or fresh."""
+        own = self.folder / f"{lesson}.ipynb"
+        others = [path for path, held in self.renamed.items() if held == lesson]
+        if others and (not own.is_file() or _is_fresh(own, lesson)):
+            return max(others, key=lambda path: path.stat().st_mtime)
+        return own if own.is_file() else None
+
+    def check(self, notebook: Path) -> Result:
+        """Check a notebook; its code has the rights that it has in Jupyter."""
+        return grade(Source(notebook.name, notebook), self.library, sandbox=False)
+
+    def report(self, task: Task) -> Report | None:
+        """Check one task; None if there is no notebook, or one that cannot be read."""
+        notebook = self.notebook(task.lesson)
+        reports = self.check(notebook).reports if notebook else ()
+        return next((report for report in reports if report.task == task.id), None)
+
+    def next_notebook(self) -> Path | None:
+        """Return the first notebook that is not solved, or the last one if all are."""
+        notebook = None
+        for lesson in lesson_names():
+            notebook = self.notebook(lesson) or notebook
+            if notebook is not None and (_is_fresh(notebook, lesson) or self.check(notebook).status != PASS):
+                break
+        return notebook
+
+
+@contextmanager
+def own_work(folder: Path) -> Iterator[OwnWork]:
+    """Open a learner's directory."""
+    with child_library() as library:
+        yield OwnWork(folder, library)
+
+
+def next_notebook(folder: Path) -> Path | None:
+    """Return the first notebook of a learner's directory that is not solved, or the last one if all are."""
+    with own_work(folder) as work:
+        return work.next_notebook()
+
+
+def why_unreadable(notebook: Path, reason: str) -> str:
+    """Say that a notebook cannot be checked, and what to do."""
+    lesson = next((name for name in lesson_names() if notebook.stem.startswith(name)), "")
+    reset = f" `dspark-mini reset {lesson[:2]}` sets it aside and copies a fresh one." if lesson else ""
+    earlier = notebook.parent / ".ipynb_checkpoints" / f"{notebook.stem}-checkpoint.ipynb"
+    kept = f" JupyterLab kept an earlier version in {earlier}." if earlier.is_file() else ""
+    return f"{notebook} cannot be checked. {reason}{reset}{kept}"
+
+
+def unsaved(notebook: Path, reports: Sequence[Report]) -> list[str]:
+    """Name the tasks that got another result in the notebook, after the file was saved."""
+    saved, checks = notebook.stat().st_mtime, recorded_checks(notebook.parent)
+    found = []
+    for report in reports:
+        status, points, at = checks.get(report.task, (report.status, report.points, 0.0))
+        if at > saved and (status, points) != (report.status, report.points):
+            found.append(report.task)
+    return found
+
+
+def when_saved(notebook: Path) -> str:
+    """Say when a notebook was saved: "saved at 14:03, 2 minutes ago"."""
+    saved = notebook.stat().st_mtime
+    ago = max(int(time.time() - saved), 0)
+    units = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
+    seconds, unit = next((pair for pair in units if ago >= pair[0]), units[-1])
+    count = ago // seconds
+    day = "%Y-%m-%d %H:%M" if ago >= 43200 else "%H:%M"
+    at = time.strftime(day, time.localtime(saved))
+    return f"saved at {at}, {count} {unit}{'' if count == 1 else 's'} ago"
+
+
+def after_lesson(lesson: str) -> str:
+    """Say that a lesson is complete, and name the next one."""
+    later = [name for name in lesson_names() if name > lesson]
+    return f"Lesson {lesson[:2]} is complete. " + (f"Next: {later[0]}.ipynb." if later else "It was the last one.")
+
+
+def next_hint(task: Task, folder: Path, passes: bool) -> str:
+    """Return the next of a task's hints, or the reference once the task passes; hints are counted in the directory."""
+    if passes:
+        reference = task.reference_source
+        return f"Task {task.id} passes." + (f" Compare with the reference:\n\n{reference}" if reference else "")
+    number, total = min(count_hint(task.id, folder), len(task.hints)), len(task.hints)
+    return f"Hint {number} of {total} for task {task.id}, {task.function}:\n\n{task.hints[number - 1]}"
+
+
+def _is_renamed(path: Path) -> bool:
+    return path.stem not in lesson_names() and not KEPT.search(path.stem)
+
+
+def _is_fresh(notebook: Path, lesson: str) -> bool:
+    return notebook.read_bytes() == (NOTEBOOKS / f"{lesson}.ipynb").read_bytes()
+
+
+def _lesson_in(path: Path) -> str | None:
+    try:
+        return read_submission(Source(path.name, path)).lesson
+    except Unreadable:
+        return None
