@@ -28,7 +28,7 @@
 # %% role="setup"
 import numpy as np
 
-from grader import check
+from grader import check, hint
 
 # %% [markdown]
 # ## Why guess at all?

@@ -31,7 +31,7 @@ import math
 
 import numpy as np
 
-from grader import check
+from grader import check, hint
 
 # %% [markdown]
 # ## Why draft in parallel?

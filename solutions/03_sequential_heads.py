@@ -30,7 +30,7 @@ import math
 
 import numpy as np
 
-from grader import check
+from grader import check, hint
 
 # %% [markdown]
 # ## A block as a chain

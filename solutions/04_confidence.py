@@ -27,7 +27,7 @@
 # %% role="setup"
 import numpy as np
 
-from grader import check
+from grader import check, hint
 
 # %% [markdown]
 # ## Why must a confidence be true?

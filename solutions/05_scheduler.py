@@ -29,7 +29,7 @@
 import numpy as np
 
 from dspark_mini import viz
-from grader import check
+from grader import check, hint
 
 # %% [markdown]
 # ## Why a scheduler?

@@ -32,7 +32,7 @@ import heapq
 import numpy as np
 
 from dspark_mini import viz
-from grader import check
+from grader import check, hint
 
 # %% [markdown]
 # ## Why a tree?

@@ -31,7 +31,7 @@ import math
 
 import numpy as np
 
-from grader import check
+from grader import check, hint
 
 # %% [markdown]
 # ## One loop, four steps

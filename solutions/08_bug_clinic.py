@@ -34,7 +34,7 @@
 import numpy as np
 
 from dspark_mini import viz
-from grader import check
+from grader import check, hint
 
 # %% [markdown]
 # ## Where the bugs sit, and how they show

@@ -102,6 +102,8 @@ def fill(text: str, lesson: str) -> str:
         mark = re.fullmatch(rf'# %% ({"|".join(MARKS)})="([^"]*)"', header.strip())
         if mark:
             body = _body(mark[1], _task(mark[2], lesson)) + "\n"
+        if header == '# %% role="setup"':
+            body = re.sub(r"^from grader import check$", "from grader import check, hint", body, flags=re.M)
         filled.append(f"{header}\n{body}" if part else "")
     return "".join(filled).rstrip("\n") + "\n"
 
