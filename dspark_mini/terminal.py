@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
+import textwrap
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -19,8 +22,20 @@ WorkFolder = Annotated[Path, typer.Option("--folder", callback=work_folder, help
 
 
 def say(text: str) -> None:
-    """Print sentences: a terminal breaks its lines between words, anything else gets them as they are."""
-    console.print(escape(text), soft_wrap=not console.is_terminal)
+    """Print text: a terminal breaks its lines between words, anything else gets them as they are."""
+    console.print(escape(wrapped(text, console.width) if console.is_terminal else text), soft_wrap=True)
+
+
+def wrapped(text: str, width: int) -> str:
+    """Break long lines between words; they go on below their first word, or below what follows a padded label."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        indent = " " * len(re.match(r" *(\S+ {2,})?", line)[0])  # type: ignore[index]
+        lines += _WRAPPER(width=width, subsequent_indent=indent).wrap(line) or [""]
+    return "\n".join(lines)
+
+
+_WRAPPER = partial(textwrap.TextWrapper, replace_whitespace=False, break_long_words=False, break_on_hyphens=False)
 
 
 def plain_table(*headers: str) -> Table:

@@ -69,7 +69,10 @@ def hint(
     text = next_hint(task, folder, passes)
     if text.startswith("Hint 1 ") and report is not None and report.status != MISSING:
         say(f"{report}\n")
-    say(text)
+    if passes:
+        console.print(escape(text), soft_wrap=True)  # code stays as it is
+    else:
+        say(text)
 
 
 def grade(

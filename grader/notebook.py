@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from dspark_mini.terminal import wrapped
 from dspark_mini.workspace import record_check, recorded_checks
 from grader.check.report import MISSING, PASS, Report
 from grader.lessons.checks import TASKS
@@ -15,6 +16,8 @@ from grader.own_work import after_lesson, next_hint
 from grader.read.submissions import Source, Unreadable, read_submission, tasks_of
 from grader.run.child.loader import new_namespace, run_piece
 from grader.run.kit import grading_seed
+
+WIDTH = 88  # columns of text in a notebook, which breaks longer lines in mid-word
 
 
 class CheckFailed(AssertionError):
@@ -50,7 +53,8 @@ def check(task: str, function: Callable[..., Any]) -> None:
     if report.status == MISSING:
         raise TodoOpen(f"TODO {task}: {found.todo}.")
     if not report.passed:
-        raise CheckFailed(f'{report}\n  next      hint("{task}") in a cell goes on from here, step by step.')
+        next_line = f'  next      hint("{task}") in a cell goes on from here, step by step.'
+        raise CheckFailed(wrapped(f"{report}\n{next_line}", WIDTH))
     _show(report)
     if _is_complete(found.lesson) and not was_complete:
         print(after_lesson(found.lesson))
@@ -72,7 +76,9 @@ def hint(task: str) -> None:
     """
     found = _task(task)
     function = vars(sys.modules["__main__"]).get(found.function)
-    print(next_hint(found, Path(), callable(function) and found.check(function).passed))
+    passes = callable(function) and found.check(function).passed
+    text = next_hint(found, Path(), passes)
+    print(text if passes else wrapped(text, WIDTH))
 
 
 def own(task: str) -> Callable[..., Any]:
