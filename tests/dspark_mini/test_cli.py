@@ -70,7 +70,7 @@ def test_hints_come_in_three_steps_and_a_solved_lesson_passes_and_shows_the_refe
     solve(student)
     assert "BEGIN SOLUTION" in type_in(student, "hint", "2.1").stdout
     done = type_in(student, "check", "02")
-    assert done.stdout.count("passes") == len(IN_LESSON) 
+    assert done.stdout.count("passes") == len(IN_LESSON)
     assert done.stdout.endswith("Lesson 02 is complete. Next: 03_sequential_heads.ipynb.\n")
 
 
@@ -176,7 +176,9 @@ def test_learn_copies_the_lessons_and_prints_the_address_of_the_first_that_is_no
     try:
         deadline, address = time.monotonic() + 120, ""
         while not address and time.monotonic() < deadline:
-            address = "".join(re.findall(rf"http://localhost:\d+/lab/tree/{FIRST}\.ipynb\?token=\S+", lab.stdout.readline()))
+            address = "".join(
+                re.findall(rf"http://localhost:\d+/lab/tree/{FIRST}\.ipynb\?token=\S+", lab.stdout.readline())
+            )
         with urllib.request.urlopen(address, timeout=60) as page:
             assert page.status == 200 and b"JupyterLab" in page.read()
         assert (tmp_path / "work" / f"{LESSON}.ipynb").exists()
