@@ -35,7 +35,7 @@ def main() -> None:
     try:
         app()
     except UserError as error:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(escape(str(error)))
+        say(str(error), Console(stderr=True, highlight=False))
         sys.exit(2)
 
 
@@ -86,10 +86,13 @@ def reset(
 @app.command()
 def race(
     domain: Annotated[list[str] | None, typer.Option(help="math, code or chat; repeatable. Default: all.")] = None,
-    prompts: Annotated[int, typer.Option(min=1, help="Prompts per domain.")] = 4,
+    prompts: Annotated[
+        int | None, typer.Option(min=1, help="Prompts per domain. Default: as many as fit into about 20 s.")
+    ] = None,
     prompt: Annotated[
         str | None, typer.Option(help="Your own prompt instead, such as '<math> add 1 2 3 + 4 5 6 .'")
     ] = None,
+    words: Annotated[bool, typer.Option("--words", help="List the words for --prompt, and do nothing else.")] = False,
     method: Annotated[
         list[str] | None,
         typer.Option(
@@ -110,8 +113,11 @@ def race(
 
     restart_on_one_thread()
     from dspark_mini.race import DEFAULT_METHODS, RaceOptions
-    from dspark_mini.race_view import run_race
+    from dspark_mini.race_view import list_words, run_race
 
+    if words:
+        list_words(console)
+        return
     with model_errors(device):
         options = RaceOptions(
             methods=tuple(method or DEFAULT_METHODS),

@@ -18,6 +18,7 @@ from dspark_mini.confidence import conditional_acceptance
 from dspark_mini.corpus import DOMAINS
 from dspark_mini.economics import speedup
 from dspark_mini.engine import Round, Steps, Trace, TreeSteps, generate
+from dspark_mini.hardware import speedup_with_interval
 from dspark_mini.kinds import GREEDY_BELOW, temperature, whole
 from dspark_mini.lm import DRAFTERS
 from dspark_mini.trace import PARTS
@@ -26,6 +27,8 @@ PLAIN_NAME = "plain"
 TREE = "dspark-tree"  # DSpark with a tree instead of a chain
 METHODS = (PLAIN_NAME, *DRAFTERS, TREE)
 DEFAULT_METHODS = ("autoregressive", "dflash", "dspark")
+RACE_SECONDS = 14.0  # for all texts that are not shown in slow motion; the whole race takes about 20 s
+FEWEST_PROMPTS, MOST_PROMPTS = 4, 64  # per domain, where no number is asked for
 PICTURES = (".png", ".svg")
 BLOCK_SIZE = 7  # γ, the block size that the drafters were trained for
 CHAINS = Steps(block_size=lambda trace: BLOCK_SIZE)
@@ -46,7 +49,7 @@ class RaceOptions:
     max_new_tokens: int = 160
     seed: int = 0
     domains: tuple[str, ...] = DOMAINS
-    prompts: int = 4  # per domain
+    prompts: int | None = None  # per domain; None: as many as RACE_SECONDS allow
     prompt: str | None = None  # the user's own, instead of the domains'
     backend: str = "numpy"
     device: str = "cpu"
@@ -141,6 +144,19 @@ def acceptance_by_position(rounds: Sequence[Round], block_size: int = BLOCK_SIZE
     return rates
 
 
+def enough(count: int, options: RaceOptions, deadline: float) -> bool:
+    """Tell whether so many prompts of a domain are as many as were asked for, or as time allows.
+
+    Args:
+        count: Prompts that have run.
+        options: The options of the race.
+        deadline: Of this domain, by time.monotonic().
+    """
+    if options.prompts is not None:
+        return count >= options.prompts
+    return count >= MOST_PROMPTS or (count >= FEWEST_PROMPTS and time.monotonic() >= deadline)
+
+
 def summarise(
     model: Any,
     domain: str,
@@ -165,6 +181,7 @@ def summarise(
         rates = acceptance_by_position([r for by_method in texts for r in by_method[run["method"]].trace.rounds])
         run["conditional_acceptance"] = [None if math.isnan(rate) else rate for rate in rates]
         run["speedup"] = run["tokens_per_second"] / runs[0]["tokens_per_second"]
+        run["speedup_error"] = _speedup_error(texts, run["method"])
         spent = run["round_seconds"]
         step = runs[0]["round_seconds"]["verify"]
         run["expected_speedup"] = speedup(run["tau"], spent["draft"] + spent["head"], spent["verify"], step)
@@ -188,6 +205,7 @@ def _totals(method: str, domain: str, texts: Sequence[TimedText], options: RaceO
         "conditional_acceptance": None,
         "tokens_per_second": tokens / sum(text.seconds for text in texts),
         "speedup": 1.0,
+        "speedup_error": None,
         "expected_speedup": None,
         "identical": None,
         "mismatches": None,
@@ -196,6 +214,16 @@ def _totals(method: str, domain: str, texts: Sequence[TimedText], options: RaceO
         "round_seconds": parts,
         "shares": {part: seconds / sum(parts.values()) for part, seconds in parts.items()},
     }
+
+
+def _speedup_error(texts: Sequence[Mapping[str, TimedText]], method: str) -> float | None:
+    """Return half the width of the speed-up's 95 % interval; None for a single prompt."""
+    if len(texts) < 2:
+        return None
+    pairs = [[by_method[name] for by_method in texts] for name in (PLAIN_NAME, method)]
+    numbers = [values for row in pairs for values in ([len(t.trace.output) for t in row], [t.seconds for t in row])]
+    found: dict[str, float] = speedup_with_interval(*numbers)
+    return found["high"] - found["speedup"]
 
 
 def _mismatch(

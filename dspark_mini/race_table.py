@@ -43,18 +43,25 @@ def closing_lines(runs: Sequence[Run], ratio: float, machine: Mapping[str, Any])
     ]
     drafting = [run for run in runs if run["expected_speedup"] is not None]
     if drafting:
-        lines.append("Speed-up measured, and in brackets expected from τ·T_target / (T_draft + T_head + T_verify):")
+        counts = ", ".join(f"{domain} {n}" for domain, n in dict((r["domain"], r["prompts"]) for r in runs).items())
+        lines.append(f"Speed-up measured, ± its 95 % interval (prompts: {counts}); in brackets expected:")
     for method in dict.fromkeys(run["method"] for run in drafting):
         speedups = ", ".join(
-            f"{run['domain']} {run['speedup']:.2f} ({run['expected_speedup']:.2f})"
+            f"{run['domain']} {run['speedup']:.2f}{_error(run)} ({run['expected_speedup']:.2f})"
             for run in drafting
             if run["method"] == method
         )
-        lines.append(f"  {method}: {speedups}")
+        lines.append(f"  {method:<14}  {speedups}")
+    if drafting:
+        lines.append("Expected: τ·T_target / (T_draft + T_head + T_verify).")
     lines += [_mismatch_line(run, mismatch) for run in drafting for mismatch in run["mismatches"] or ()]
     where = machine["accelerator"] or machine["cpu"]
     threads = "one thread" if machine["threads"] == 1 else "number of threads not limited"
     return [*lines, f"Measured on {where}, {threads}, {machine['backend']}.\n"]
+
+
+def _error(run: Run) -> str:
+    return "" if run.get("speedup_error") is None else f" ± {run['speedup_error']:.2f}"
 
 
 def _mismatch_line(run: Run, mismatch: Mapping[str, Any]) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from rich.console import Console, Group
+from rich.constrain import Constrain
 from rich.live import Live
 from rich.markup import escape
 from rich.padding import Padding
@@ -18,18 +21,23 @@ from dspark_mini.backends import hardware, load_model, model_errors
 from dspark_mini.corpus import INDENT, NEWLINE
 from dspark_mini.engine import Round
 from dspark_mini.files import atomic_write
+from dspark_mini.lm import load
 from dspark_mini.lm import prompts as domain_prompts
 from dspark_mini.race import (
+    MOST_PROMPTS,
     PLAIN_NAME,
+    RACE_SECONDS,
     RaceOptions,
     Run,
     TimedText,
     drafter_of,
+    enough,
     summarise,
     time_methods,
     verify_ratio,
 )
 from dspark_mini.race_table import closing_lines, result_table
+from dspark_mini.terminal import say
 from dspark_mini.workspace import UserError
 
 PLAIN_SECONDS = 1.5  # plain decoding is slowed down to take at least this long on the screen
@@ -53,38 +61,50 @@ def run_race(options: RaceOptions, console: Console) -> None:
     runs: list[Run] = []
     with model_errors(options.device):
         by_domain = _prompts(options, model)
+        for domain, texts in by_domain.items():  # warm-up, not counted; it refuses what cannot run
+            time_methods(model, texts[0], replace(options, max_new_tokens=8), [*domain.encode(), 0])
         console.print(legend())
-        for domain, texts in by_domain.items():
-            runs += _race_domain(options, model, domain, texts, console)
+        for number, (domain, texts) in enumerate(by_domain.items()):
+            runs += _race_domain(options, model, domain, texts, console, slowly=number == 0)
         ratio = verify_ratio(model, next(iter(by_domain.values()))[0])
     console.print(result_table(runs))
     for line in closing_lines(runs, ratio, machine):
-        console.print(escape(line), soft_wrap=True)
+        say(line, console)
     _write_files(options, {"hardware": machine, "verify_ratio": ratio, "runs": runs}, console)
+
+
+def list_words(console: Console) -> None:
+    """Print the words that a prompt of the user's own may have."""
+    words = load(drafters=()).tokenizer.words
+    say("  ".join(word for word in words if _shown(word) == word), console)
 
 
 def _prompts(options: RaceOptions, model: Any) -> dict[str, list[list[int]]]:
     """Return the prompts by domain."""
-    if options.prompt is not None:
-        return {OWN: [model.tokenizer.encode(options.prompt)] * options.prompts}
-    return {
-        domain: domain_prompts(model.tokenizer, domain, options.prompts, options.seed) for domain in options.domains
-    }
+    count = options.prompts or MOST_PROMPTS
+    if options.prompt is None:
+        return {domain: domain_prompts(model.tokenizer, domain, count, options.seed) for domain in options.domains}
+    try:
+        return {OWN: [model.tokenizer.encode(options.prompt)] * count}
+    except ValueError as error:
+        raise UserError(f"{error} `dspark-mini race --words` lists them.") from error
 
 
 def _race_domain(
-    options: RaceOptions, model: Any, domain: str, prompts: list[list[int]], console: Console
+    options: RaceOptions, model: Any, domain: str, prompts: list[list[int]], console: Console, slowly: bool
 ) -> list[Run]:
-    """Race on the prompts of a domain, and show the first."""
+    """Race on the prompts of a domain, and show the first; in slow motion only where that is asked for."""
     stream = [*domain.encode()]  # the same random numbers whichever other domains run
-    time_methods(model, prompts[0], replace(options, max_new_tokens=8), [*stream, 0])  # warm-up, not counted
     texts = [time_methods(model, prompts[0], options, [*stream, 0])]
-    what = "your prompt, run" if domain == OWN else f"{domain}, prompt"
-    show_texts(f"{what} 1 of {len(prompts)}", prompts[0], texts[0], model.tokenizer.words, console)
-    if len(prompts) > 1:  # no progress bar: redrawing skews timings
-        console.print(f"  (running {len(prompts) - 1} more without showing them …)\n")
-    texts += [time_methods(model, prompt, options, [*stream, i]) for i, prompt in enumerate(prompts[1:], start=1)]
-    return summarise(model, domain, prompts, texts, options)
+    what = "your prompt" if domain == OWN else f"{domain}, first prompt"
+    show_texts(what, prompts[0], texts[0], model.tokenizer.words, console, slowly)
+    deadline = time.monotonic() + RACE_SECONDS / (1 if domain == OWN else len(options.domains))
+    if not enough(1, options, deadline):  # no progress bar: redrawing skews timings
+        again = "it again" if domain == OWN else "more prompts"
+        console.print(f"  (running {again} without showing the texts …)\n")
+    while not enough(len(texts), options, deadline):
+        texts.append(time_methods(model, prompts[len(texts)], options, [*stream, len(texts)]))
+    return summarise(model, domain, prompts[: len(texts)], texts, options)
 
 
 def legend() -> Text:
@@ -102,24 +122,29 @@ def round_text(round_: Round, words: Sequence[str]) -> Text:
     rejected = [token for node, token in enumerate(round_.drafted) if node not in round_.path]
     text = Text()
     for token in round_.emitted[: round_.accepted]:
-        text.append(_shown(token, words), ACCEPTED).append(" ")
+        text.append(_shown(words[token]), ACCEPTED).append(" ")
     if rejected and own:  # without a token of the target's the text ended, and nothing after its end was rejected
         others = f" +{len(rejected) - 1}" if len(rejected) > 1 else ""
-        text.append("[").append(f"~{_shown(rejected[0], words)}~", REJECTED).append(f"{others}] ")
+        text.append("[").append(f"~{_shown(words[rejected[0]])}~", REJECTED).append(f"{others}] ")
     for token in own:
-        text.append(f"^{_shown(token, words)}", TARGET).append(" ")
+        text.append(f"^{_shown(words[token])}", TARGET).append(" ")
     return text
 
 
-def _shown(token: int, words: Sequence[str]) -> str:
-    """Write a token without breaking the line."""
-    return {NEWLINE: "↵", INDENT: "⇥"}.get(words[token], words[token])
+def _shown(word: str) -> str:
+    """Write a word without breaking the line."""
+    return {NEWLINE: "↵", INDENT: "⇥"}.get(word, word)
 
 
 def show_texts(
-    title: str, prompt: Sequence[int], texts: Mapping[str, TimedText], words: Sequence[str], console: Console
+    title: str,
+    prompt: Sequence[int],
+    texts: Mapping[str, TimedText],
+    words: Sequence[str],
+    console: Console,
+    slowly: bool = True,
 ) -> None:
-    """Show the texts of all methods on one prompt, one after the other; a terminal shows them in slow motion.
+    """Show the texts of all methods on one prompt, one after the other; a terminal can show them in slow motion.
 
     Args:
         title: Heading.
@@ -127,22 +152,47 @@ def show_texts(
         texts: The timed texts by method.
         words: The vocabulary.
         console: Where to print.
+        slowly: In slow motion, if it is a terminal.
     """
     slowdown = max(PLAIN_SECONDS / texts[PLAIN_NAME].seconds, 1.0)
-    pace = f", shown {slowdown:.0f} times slower than it ran" if console.is_terminal else ""
+    slowly = slowly and console.is_terminal
+    pace = f", shown {slowdown:.0f} times slower than it ran" if slowly else ""
     console.print(Text(f"{title}{pace}\n", "bold"), soft_wrap=True)
-    console.print(_indented(Text(" ".join(_shown(token, words) for token in prompt) + " …")))
+    console.print(_indented(Text(" ".join(_shown(words[token]) for token in prompt) + " …")))
     console.print()
     for method, text in texts.items():
-        complete = _progress(method, text, len(text.trace.rounds), words)
-        if console.is_terminal:
-            with Live(console=console, auto_refresh=False, vertical_overflow="visible") as live:
-                for count in _paced(text.trace.rounds, slowdown):
-                    live.update(_progress(method, text, count, words), refresh=True)
-                live.update(complete, refresh=True)
+        if slowly:
+            _show_slowly(method, text, words, console, slowdown)
         else:
-            console.print(complete)
+            console.print(_progress(method, text, len(text.trace.rounds), words))
         console.print()
+
+
+def _show_slowly(method: str, text: TimedText, words: Sequence[str], console: Console, slowdown: float) -> None:
+    """Redraw a text after each of its rounds."""
+    width = console.width - 3  # the ^C that a terminal prints must not begin a new line, which the next redraw misses
+    live = Live(console=console, auto_refresh=False, vertical_overflow="visible")
+    with _interrupts_held() as raise_interrupt, live:
+        for count in _paced(text.trace.rounds, slowdown):
+            live.update(Constrain(_progress(method, text, count, words), width), refresh=True)
+            raise_interrupt()
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[Callable[[], None]]:
+    """Hold Ctrl-C back until the yielded function is called: in the middle of a redraw it would leave a text twice."""
+    pressed: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda signum, frame: pressed.append(signum))
+
+    def raise_interrupt() -> None:
+        if pressed:
+            raise KeyboardInterrupt
+
+    try:
+        yield raise_interrupt
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    raise_interrupt()
 
 
 def _progress(method: str, text: TimedText, count: int, words: Sequence[str]) -> Group:

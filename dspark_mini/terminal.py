@@ -21,9 +21,9 @@ console = Console(highlight=False)
 WorkFolder = Annotated[Path, typer.Option("--folder", callback=work_folder, help="Directory with your lessons.")]
 
 
-def say(text: str) -> None:
+def say(text: str, to: Console = console) -> None:
     """Print text: a terminal breaks its lines between words, anything else gets them as they are."""
-    console.print(escape(wrapped(text, console.width) if console.is_terminal else text), soft_wrap=True)
+    to.print(escape(wrapped(text, to.width) if to.is_terminal else text), soft_wrap=True)
 
 
 def wrapped(text: str, width: int) -> str:

@@ -13,7 +13,18 @@ import pytest
 
 from dspark_mini.drafts import Logits
 from dspark_mini.engine import Round
-from dspark_mini.race import BLOCK_SIZE, RaceOptions, Run, acceptance_by_position, summarise, time_methods, verify_ratio
+from dspark_mini.race import (
+    BLOCK_SIZE,
+    FEWEST_PROMPTS,
+    MOST_PROMPTS,
+    RaceOptions,
+    Run,
+    acceptance_by_position,
+    enough,
+    summarise,
+    time_methods,
+    verify_ratio,
+)
 from dspark_mini.toy import ToyAutoregressiveDrafter, ToyDrafter, ToyTarget
 from dspark_mini.trace import PARTS
 
@@ -92,11 +103,24 @@ def test_speed_ups_are_relative_to_plain_decoding_and_all_figures_are_json() -> 
     for run in others:
         assert run["identical"] is None and run["prompts"] == len(PROMPTS)  # texts differ above temperature 0
         assert run["speedup"] == pytest.approx(run["tokens_per_second"] / plain["tokens_per_second"])
+        assert 0.0 < run["speedup_error"] < math.inf
         seconds = run["round_seconds"]
         expected = run["tau"] * plain["round_seconds"]["verify"] / sum(seconds[part] for part in PARTS[:3])
         assert run["expected_speedup"] == pytest.approx(expected)
         assert len(run["conditional_acceptance"]) == BLOCK_SIZE
         assert sum(run["shares"].values()) == pytest.approx(1.0) and set(run["shares"]) == set(PARTS)
+
+
+def test_a_single_prompt_has_no_interval_and_without_a_number_prompts_run_as_long_as_time_allows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = [time_methods(toy_model(), [1, 2], RaceOptions(max_new_tokens=9), [0])]
+    assert {run["speedup_error"] for run in summarise(toy_model(), "toy", [[1, 2]], texts, RaceOptions())} == {None}
+    monkeypatch.setattr("dspark_mini.race.time.monotonic", lambda: 5.0)
+    asked, open_ = RaceOptions(prompts=2), RaceOptions()
+    assert [enough(count, asked, deadline) for count, deadline in ((1, 0.0), (2, 9.0))] == [False, True]
+    assert [enough(count, open_, 4.0) for count in (1, FEWEST_PROMPTS - 1, FEWEST_PROMPTS)] == [False, False, True]
+    assert [enough(count, open_, 6.0) for count in (FEWEST_PROMPTS, MOST_PROMPTS)] == [False, True]
 
 
 def test_equal_seeds_give_equal_texts_and_a_text_takes_as_long_as_its_rounds_or_longer() -> None:

@@ -6,8 +6,10 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,22 +17,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
+from rich.console import Console, Group
 from typer.testing import CliRunner
 
 from dspark_mini import appendix, backends, cli, race_view, viz
 from dspark_mini.backends import hardware, load_model, model_errors
 from dspark_mini.engine import Round
 from dspark_mini.lm import SmallLM, load
-from dspark_mini.race import METHODS, RaceOptions
+from dspark_mini.race import METHODS, RaceOptions, TimedText
 from dspark_mini.race_table import closing_lines, result_table
-from dspark_mini.race_view import legend, round_text, run_race
+from dspark_mini.race_view import legend, list_words, round_text, run_race, show_texts
+from dspark_mini.trace import Trace
 from dspark_mini.workspace import UserError
 
 WORDS = ["pack", "the", "suitcase", "\n", "    ", "rice"]
 DSPARK = {
     **{"method": "dspark", "domain": "chat", "temperature": 0.0, "tau": 5.25, "tokens_per_second": 1234.4},
-    **{"speedup": 1.5, "expected_speedup": 1.6, "prompts": 2, "tokens": 84, "identical": False},
+    **{"speedup": 1.5, "speedup_error": 0.21, "expected_speedup": 1.6, "prompts": 2, "tokens": 84, "identical": False},
     **{"conditional_acceptance": [0.9, 0.7, None], "mismatches": [{"prompt": 1, "position": 7, "gap": 2e-5}]},
     "shares": {"draft": 0.1, "head": 0.2, "verify": 0.65, "commit": 0.05},
 }
@@ -89,7 +92,7 @@ def test_the_table_fits_80_columns_and_shows_what_does_not_apply_as_a_dash() -> 
 def test_notes_below_the_table_give_the_cost_of_verifying_the_expectation_and_each_mismatch() -> None:
     machine = hardware("numpy", "cpu", None) | {"threads": 1, "cpu": "a CPU"}
     text = "\n".join(closing_lines([PLAIN, DSPARK], 1.43, machine))
-    assert "1.43 times as long over 8 tokens" in text and "dspark: chat 1.50 (1.60)" in text
+    assert "1.43 times as long over 8 tokens" in text and "chat 1.50 ± 0.21 (1.60)" in text
     assert "prompt 1, from token 7" in text and "2.0e-05" in text and "a CPU, one thread" in text
 
 
@@ -120,12 +123,43 @@ def test_a_terminal_is_redrawn_round_by_round_at_the_pace_of_the_rounds(
     assert [(count, round(now[0], 6)) for count in race_view._paced(rounds, 10.0)] == [(1, 0.3), (2, 0.7)]
 
 
+def test_ctrl_c_waits_for_the_end_of_a_redraw_and_what_the_terminal_echoes_fits_on_the_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out, drawn, progress = console(force_terminal=True, no_color=True), list[int](), race_view._progress
+
+    def interrupted_progress(method: str, text: TimedText, count: int, words: Sequence[str]) -> Group:
+        drawn.append(count)
+        if count == 2:
+            signal.raise_signal(signal.SIGINT)
+        return progress(method, text, count, words)
+
+    monkeypatch.setattr(race_view, "_progress", interrupted_progress)
+    text, handler = TimedText(Trace(rounds=[Round(emitted=[2])] * 40), 1.0), signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        show_texts("chat", [0], {"plain": text}, WORDS, out)
+    assert drawn == [1, 2] and "2 tokens in 2 rounds" in printed(out)
+    assert signal.getsignal(signal.SIGINT) is handler
+    monkeypatch.setattr(race_view, "_progress", progress)
+    show_texts("chat", [0], {"plain": text}, WORDS, full := console(force_terminal=True, no_color=True))
+    lines = re.sub(r"\x1b\[[^A-Za-z]*[A-Za-z]", "", printed(full)).split("plain: 40")[-1].splitlines()
+    assert 60 < max(len(line.rstrip("\r")) for line in lines) <= 77
+
+
 @pytest.mark.parametrize(
-    ("prompt", "words"), [("quantum", "text[0] is 'quantum'"), ("the " * 384, "the cache has 384 slots")]
+    ("prompt", "words"),
+    [
+        ("quantum", "text[0] is 'quantum', which is not one of the model's 297 words. `dspark-mini race --words`"),
+        ("the " * 384, "the cache has 384 slots"),
+    ],
 )
-def test_a_prompt_that_cannot_be_continued_is_refused(loaded: None, prompt: str, words: str) -> None:
+def test_a_prompt_that_cannot_be_continued_is_refused_before_anything_is_printed(
+    loaded: None, prompt: str, words: str
+) -> None:
+    out = console()
     with pytest.raises(UserError, match=re.escape(words)):
-        run_race(replace(OPTIONS, prompt=prompt), console())
+        run_race(replace(OPTIONS, prompt=prompt), out)
+    assert printed(out) == ""
 
 
 @pytest.mark.parametrize(
@@ -189,6 +223,13 @@ def test_the_picture_has_a_bar_per_method_with_its_tau_and_a_curve_with_a_gap() 
     assert len({(line.get_linestyle(), line.get_marker()) for line in curves.values()}) == 2
     with pytest.raises(ValueError, match="drafter"):
         viz.race_picture([PLAIN])
+
+
+def test_the_words_of_a_prompt_are_listed_and_can_be_used(model: SmallLM) -> None:
+    out = console()
+    list_words(out)
+    words = printed(out).split()
+    assert len(model.tokenizer.encode(" ".join(words))) == len(words) == len(model.tokenizer.words) - 2
 
 
 def test_a_bundle_without_solutions_says_why_it_cannot_race(monkeypatch: pytest.MonkeyPatch) -> None:
