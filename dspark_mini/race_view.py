@@ -76,7 +76,7 @@ def run_race(options: RaceOptions, console: Console) -> None:
 def list_words(console: Console) -> None:
     """Print the words that a prompt of the user's own may have."""
     words = load(drafters=()).tokenizer.words
-    say("  ".join(word for word in words if _shown(word) == word), console)
+    say(" ".join(word for word in words if _shown(word) == word), console)
 
 
 def _prompts(options: RaceOptions, model: Any) -> dict[str, list[list[int]]]:
