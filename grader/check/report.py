@@ -59,6 +59,8 @@ class Report:
     function: str
     status: str
     properties: tuple[PropertyResult, ...]
+    diagnosis: str = ""  # what the function does wrong, where that is known
+    look_at: str = ""  # the property that the diagnosis points to
     reason: str = ""  # why the function could not be called at all
     reference: str = ""  # source of the reference; filled only where the task passes
 
@@ -86,6 +88,8 @@ class Report:
             "max_points": self.max_points,
             "status": self.status,
             "reason": self.reason,
+            "diagnosis": self.diagnosis,
+            "look_at": self.look_at,
             "properties": [result.to_json() for result in self.properties],
         }
 

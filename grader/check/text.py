@@ -46,9 +46,9 @@ def message(found: Property) -> str:
 
 
 def failures(task: Task) -> list[Property]:
-    """The properties that do not hold, the one to look at first in front: an example written by hand teaches most."""
+    """The properties that do not hold, the one to look at first in front: one with an input to follow by hand."""
     failed = [found for found in task["properties"] if not found["passed"] and not found["skipped"]]
-    return sorted(failed, key=_rank)
+    return sorted(failed, key=lambda found: (_rank(found) == 2, found["name"] != task["look_at"], _rank(found)))
 
 
 def _rank(found: Property) -> int:
@@ -66,10 +66,13 @@ def headline(task: Task) -> str:
     """One line for a report: whether the task passes, with how many properties and points."""
     if task["status"] == "missing":
         return f"TODO {task['task']} is not started."
-    held = sum(found["passed"] for found in task["properties"])
+    properties = [found for found in task["properties"] if not found["skipped"]]
+    held = sum(found["passed"] for found in properties)
     verb = "passes" if task["status"] == "pass" else "does not pass yet"
+    later = len(task["properties"]) - len(properties)
+    more = f" ({later} more are looked at after these)" if later else ""
     return (
-        f"TODO {task['task']} {verb}: {held} of {len(task['properties'])} properties, "
+        f"TODO {task['task']} {verb}: {held} of {len(properties)} properties{more}, "
         f"{points_of(task['points'], task['max_points'])}"
     )
 
@@ -81,7 +84,8 @@ def rows(task: Task) -> list[tuple[str, str]]:
     if task["reason"]:
         return [("got", task["reason"])]
     first, *others = failures(task)
-    lines = [("property", f"{first['name']}: {first['says']}"), *evidence(first), ("hint", first["hint"])]
+    mistake = [("mistake", task["diagnosis"])] if task["diagnosis"] else []
+    lines = [*mistake, ("property", f"{first['name']}: {first['says']}"), *evidence(first), ("hint", first["hint"])]
     return [*lines, *([("also open", ", ".join(other["name"] for other in others))] if others else [])]
 
 
@@ -126,7 +130,8 @@ def to_mend(task: Task) -> list[str]:
     if task["reason"]:
         return [task["reason"]]
     first, *others = failures(task)
-    lines = [f"{first['name']}: {first['message']}", f"Hint: {first['hint']}"]
+    mistake = [task["diagnosis"]] if task["diagnosis"] else []
+    lines = [*mistake, f"{first['name']}: {first['message']}", f"Hint: {first['hint']}"]
     return [*lines, *([f"Also open: {', '.join(other['name'] for other in others)}."] if others else [])]
 
 
@@ -141,6 +146,8 @@ def all_of_task(task: Task, width: int) -> str:
     lines = [f"TODO {task['task']}, {task['function']}: {points_of(task['points'], task['max_points'])}"]
     if held := [found["name"] for found in task["properties"] if found["passed"]]:
         lines.append(folded(f"holds: {', '.join(held)}", 2))
+    if task["diagnosis"]:
+        lines.append(folded(task["diagnosis"], 2))
     for found in task["properties"]:
         if not found["passed"]:
             lines += [f"  fails: {found['name']}", folded(found["message"], 4), folded(f"Hint: {found['hint']}", 4)]

@@ -24,6 +24,7 @@ TAKEN = (
     "notebooks/*.ipynb",
     "dspark_mini/**/*",
     "grader/**/*.py",
+    "grader/lessons/mistakes/*.json",
 )
 LEFT_OUT = (
     "grader/nbgrader_config.py",
@@ -31,6 +32,7 @@ LEFT_OUT = (
     "grader/lessons/build.py",
     "grader/lessons/bundle.py",
     "grader/lessons/hidden/*",
+    "grader/lessons/mistake_tables.py",
     "grader/lessons/mutants/*",
 )
 FOLDER = "dspark_mini"

@@ -5,14 +5,18 @@ from __future__ import annotations
 import inspect
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
 from dspark_mini.contracts import Contract
+from grader.check import diagnosis
+from grader.check.diagnosis import Diagnosis, Probe
 from grader.check.comparison import shown
 from grader.check.fresh_evidence import Forgetful, with_fresh_evidence
 from grader.check.judges import (
@@ -30,6 +34,7 @@ from grader.check.judges import (
 )
 from grader.check.manners import PlainTypes, Repeatable, Unchanged
 from grader.check.report import ERROR, FAIL, MISSING, PARTIAL, PASS, TIMEOUT, PropertyResult, Report
+from grader.lessons.mistakes import table_of
 from grader.run.child.calling import Call, Caller, LocalCaller
 
 Rng = np.random.Generator
@@ -168,7 +173,41 @@ class Task:
                 judges, results, caller, lambda: replace(self.session(caller, seed), visible_only=True)
             )
         reference = self.reference_source if status == PASS else ""
-        return Report(self.id, self.function, status, results, reference=reference)
+        found = self.diagnosis(session.caller, seed) if _has_wrong_values(self, results) else Diagnosis()
+        return Report(self.id, self.function, status, results, found.says, found.look_at, reference=reference)
+
+    def diagnosis(self, function: Callable[..., Any] | Caller, seed: int | None = None) -> Diagnosis:
+        """Say what a wrong function does, from its answers to small calls that everybody may know."""
+        session = replace(self.session(function, seed), visible_only=True)
+        if isinstance(session.caller, Forgetful):
+            session.caller.restart()
+        table, judges = table_of(self.lesson, self.id), [p.judge for p in self.core if isinstance(p.judge, Values)]
+        examples = [example for judge in judges for example in judge.examples if judge.part is whole_result]
+        try:
+            first, again = (session.outcomes(probe.call for probe in table.probes) for _ in range(2))
+            parts = self.parts_of(table.probes)
+            answers = diagnosis.answers_of(first, parts)
+            if answers != diagnosis.answers_of(again, parts):
+                return Diagnosis(diagnosis.UNSTEADY)
+            found = diagnosis.diagnosis(table, answers, self.law_counts(session, diagnosis.DRAWS))
+            outcomes = session.outcomes(example.call for example in examples)
+        except (NotStarted, Stopped):
+            return Diagnosis()
+        return found if found.says else replace(found, says=diagnosis.shape_diagnosis(examples, outcomes))
+
+    def parts_of(self, probes: Iterable[Probe]) -> list[Callable[[Any], Any]]:
+        """Return, for each probe, what takes the part out of a result that its property looks at."""
+        parts = {p.name: getattr(p.judge, "part", whole_result) for p in self.core}
+        return [parts.get(probe.property, whole_result) for probe in probes]
+
+    def law_counts(self, session: Session, draws: int) -> list[Counter[str]]:
+        """Count the outcomes of every visible case whose outcome is random, by fingerprint."""
+        return [
+            Counter(diagnosis.answers_of(session.outcomes_by_seed(case.call, range(draws)), repeat(p.judge.outcome_of)))
+            for p in self.core
+            if isinstance(p.judge, Law)
+            for case in p.judge.examples
+        ]
 
     def _not_started(self, message: str) -> Report:
         """Report a stub: the task's own, or that of another task of the lesson, which its function calls."""
@@ -208,6 +247,13 @@ def evidence_against(p: Property, session: Session) -> Evidence | None:
         return p.judge(session)
     except Stopped:
         return (("got", f"no answer: {session.stopped}"),)
+
+
+def _has_wrong_values(task: Task, results: tuple[PropertyResult, ...]) -> bool:
+    """Tell whether a property fails that is about values: those of manners have one cause each."""
+    return any(
+        not result.passed and not result.skipped and not p.after_values for p, result in zip(task.properties, results)
+    )
 
 
 def _status(results: tuple[PropertyResult, ...], session: Session) -> str:
