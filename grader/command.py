@@ -147,7 +147,8 @@ def build(
 ) -> None:
     """Build the notebooks from solutions/."""
     with _instructor_modules("build"):
-        from grader.lessons.build import BuildError, build
+        from grader.lessons.build import build
+        from grader.lessons.stubs import BuildError
 
     try:
         changed = build(check=check)

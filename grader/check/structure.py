@@ -45,7 +45,7 @@ def structure_of(value: Any) -> str:
 def _shape(value: Any) -> tuple[int, ...]:
     """Return the shape of an array or of nested sequences, as deep as they are regular."""
     if isinstance(value, np.ndarray):
-        return value.shape
+        return tuple(value.shape)
     if not isinstance(value, (list, tuple)):
         return ()
     shapes = {_shape(item) for item in value}

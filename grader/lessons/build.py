@@ -27,22 +27,17 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from dspark_mini import clinic_bugs
 from grader.check.report import FAIL, MISSING, PARTIAL
 from grader.lessons.checks import TASKS
+from grader.lessons.mistake_tables import table_file
 from grader.lessons.paths import NBGRADER_SOURCE, NOTEBOOKS, SOLUTIONS
-from grader.lessons.stubs import contract_imports, short_docstring
+from grader.lessons.stubs import REGION, BuildError, buggy_lines, contract_imports, short_docstring
 from grader.lessons.tasks import Task
 
-REGION = re.compile(r"^( *)### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION\n?", re.M | re.S)
 STUB_COMMENT = "# YOUR CODE HERE, in place of what follows"  # the same text stands in grader/nbgrader_config.py
 HIDDEN_TESTS = "### BEGIN HIDDEN TESTS\nfrom grader import points as check\n### END HIDDEN TESTS\n"
 MARKS = ("task", "bug", "given", "check")
 FREE_SHARE = 3  # a bug that nobody has touched earns at most one point in so many
-
-
-class BuildError(Exception):
-    """A lesson that must not be handed out; the message says why, as a sentence."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +85,7 @@ def lesson_files(source: Path) -> list[Built]:
         Built(source, solved),
         Built(NOTEBOOKS / f"{lesson}.ipynb", notebook(cells, for_nbgrader=False)),
         Built(NBGRADER_SOURCE / lesson / f"{lesson}.ipynb", notebook(cells, for_nbgrader=True)),
+        Built(*table_file(lesson)),
     ]
 
 
@@ -119,17 +115,6 @@ def solved_for_nbgrader(cell: Cell) -> str:
     The solution ends in a return, so that nothing after it runs before it is cut out.
     """
     return REGION.sub(lambda m: m[0] + _left_over(m[1], cell), cell.source + "\n")
-
-
-def buggy_lines(task: Task) -> str:
-    """Return the lines that stand in place of the solution of a task with a bug, without indentation."""
-    if not hasattr(clinic_bugs, task.function):
-        raise BuildError(f"Task {task.id} is to be handed out with a bug, but clinic_bugs has no {task.function}.")
-    source = inspect.getsource(getattr(clinic_bugs, task.function))
-    function = ast.parse(source).body[0]
-    assert isinstance(function, ast.FunctionDef)
-    first = function.body[1 if ast.get_docstring(function) else 0]
-    return textwrap.dedent("\n".join(source.splitlines()[first.lineno - 1 :])) + "\n"
 
 
 def solution_lines(solution: str) -> int:

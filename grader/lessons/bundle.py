@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dspark_mini.files import atomic_write
-from grader.lessons.build import REGION
 from grader.lessons.paths import ROOT
+from grader.lessons.stubs import REGION
 
 TAKEN = (
     "pyproject.toml",

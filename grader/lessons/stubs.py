@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
+import textwrap
+from typing import TYPE_CHECKING
 
-from dspark_mini import contracts, rules
+from dspark_mini import clinic_bugs, contracts, rules
 
+if TYPE_CHECKING:
+    from grader.lessons.tasks import Task
+
+REGION = re.compile(r"^( *)### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION\n?", re.M | re.S)
 STUB_SECTIONS = ("Args:", "Returns:", "Example:")  # of a docstring; the lesson's text has the rest
+
+
+class BuildError(Exception):
+    """A lesson that must not be handed out; the message says why, as a sentence."""
 
 
 def contract_imports(source: str) -> str:
@@ -34,3 +45,14 @@ def short_docstring(source: str) -> str:
     old = source.splitlines()
     new = [f"    {line}".rstrip() for line in lines] if kept else [f'    """{sentence}"""']
     return "\n".join([*old[:before], *new, *old[after:]]) + "\n"
+
+
+def buggy_lines(task: Task) -> str:
+    """Return the lines that stand in place of the solution of a task with a bug, without indentation."""
+    if not hasattr(clinic_bugs, task.function):
+        raise BuildError(f"Task {task.id} is to be handed out with a bug, but clinic_bugs has no {task.function}.")
+    source = inspect.getsource(getattr(clinic_bugs, task.function))
+    function = ast.parse(source).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    first = function.body[1 if ast.get_docstring(function) else 0]
+    return textwrap.dedent("\n".join(source.splitlines()[first.lineno - 1 :])) + "\n"

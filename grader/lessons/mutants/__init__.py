@@ -28,11 +28,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dspark_mini import clinic_bugs
-from grader.lessons.build import REGION, buggy_lines
 from grader.lessons.checks import TASKS
 from grader.lessons.checks.cases import SUFFIX
 from grader.lessons.mutants.cases import wrong_cases
 from grader.lessons.mutants.manners import bad_manners
+from grader.lessons.stubs import REGION, buggy_lines
 
 Function = Callable[..., Any]
 NAMES = {"math": math, "np": np}  # what a patch may use besides the names of the reference's module
