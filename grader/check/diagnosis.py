@@ -125,7 +125,7 @@ def _canonical(value: Any) -> Any:
 
 
 def _fits(law: Law, counts: Counter[str]) -> bool:
-    return _misfit(law, counts) < 12.0 + len(law)
+    return _misfit(law, counts) < 16.0 + len(law)
 
 
 def _misfit(law: Law, counts: Counter[str]) -> float:
