@@ -112,9 +112,7 @@ def _laws(task: Task, function: Function) -> tuple[Law, ...]:
 
 def _differ(laws: Sequence[Law], right: Sequence[Law]) -> bool:
     """Tell whether a law is farther from the right one than chance would have it."""
-    return any(
-        sum(abs(law.get(o, 0.0) - one.get(o, 0.0)) for o in {*law, *one}) > 0.2 for law, one in zip(laws, right)
-    )
+    return any(sum(abs(law.get(o, 0.0) - one.get(o, 0.0)) for o in {*law, *one}) > 0.2 for law, one in zip(laws, right))
 
 
 # --- Mistakes of any task ---------------------------------------------------------------------------------------------

@@ -157,7 +157,8 @@ class Task:
                 judges, results, caller, lambda: replace(self.session(caller, seed), visible_only=True)
             )
         reference = self.reference_source if status == PASS else ""
-        found = self.diagnosis(session.caller, seed) if _has_wrong_values(self, results) else Diagnosis()
+        has_mistake = not session.stopped and _has_wrong_values(self, results)
+        found = self.diagnosis(session.caller, seed) if has_mistake else Diagnosis()
         return Report(self.id, self.function, status, results, found.says, found.look_at, reference=reference)
 
     def diagnosis(self, function: Callable[..., Any] | Caller, seed: int | None = None) -> Diagnosis:
