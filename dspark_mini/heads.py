@@ -28,7 +28,7 @@ def low_rank_bias(w1, w2, token):
         The bias (V,) that is added to the logits of the next position.
 
     Example:
-        w1 = [[1, 0], [0, 2], [1, 1]], w2 = [[1, 2, 3], [0, 1, 0]], token 1  →  [0, 2, 0]
+        w1 = [[2], [3]], w2 = [[1, 10]], token 1  →  [3, 30]
 
     Source: DSpark (arXiv 2607.05147): the Markov head, B(x, ·) = W1[x] W2.
     """
@@ -99,8 +99,7 @@ def rnn_head_step(state, prev_embedding, hidden, w_joint, w2):
         The new state (r,) and the bias (V,).
 
     Example:
-        state [2], prev_embedding [0], hidden [1], w2 = [[4, -2]],
-        w_joint = [[0, 0, 0], [0, 0, 0], [ln 3, ln 3 / 2, ln 3 / 2]]  →  [1.625] and [2, -1]
+        state [8], prev_embedding [0], hidden [0], w_joint all zeros, w2 = [[4, -2]]  →  [4] and [0, 0]
 
     Source: DSpark (arXiv 2607.05147): the RNN head.
     """
@@ -126,8 +125,7 @@ def draft_inputs(anchor_token, mask_token, block_size, layout):
         The input ids, and the γ input positions, in order, whose outputs are the base logits U_1..U_γ.
 
     Example:
-        anchor 7, mask 99, block_size 3:
-        'dflash'  →  [7, 99, 99, 99] and [1, 2, 3];   'dspark'  →  [7, 99, 99] and [0, 1, 2]
+        anchor 7, mask 99, block_size 2, 'dflash'  →  [7, 99, 99] and [1, 2]
 
     Source: DFlash (arXiv 2602.06036) and DSpark (arXiv 2607.05147): the input block of the drafter.
     """

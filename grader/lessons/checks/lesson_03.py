@@ -25,19 +25,19 @@ TASK_3_1 = Task(
     id="3.1",
     lesson=LESSON,
     reference=low_rank_bias,
-    todo="look up one row of W1 and multiply it by W2",
+    todo="return one row of the table, without the table",
     hints=(
         "The table of all biases is the product W1 W2, with V rows and V columns. One row of a product needs one row "
         "of the left matrix only, so the table itself never has to exist.",
-        "Take row `token` of w1, which holds r numbers. A row (r,) times a matrix (r, V) is written with @ and has V "
-        "entries.",
+        "Write the shapes side by side: (V, r) times (r, V). Which numbers of the left matrix play a part in row 1 of "
+        "the product, and which of the right one? What shape is left over?",
         "row = row `token` of w1                # (r,)\nreturn the product of row and w2       # (V,)",
     ),
     returns="float64 numbers in an array",
     core=(
         values("row_of_the_product", 3)(
             "The bias is row `token` of W1, times W2.",
-            "Use @: each of the r numbers of the row weighs one row of w2, and the weighted rows are added up.",
+            "Token 1 has [0, 2] in W1: none of the first row of W2 and twice the second, so [0, 2, 0].",
             example([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]], [[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]], 1,
                     gives=np.array([0.0, 2.0, 0.0])),
             example([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]], [[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]], 2,
@@ -45,12 +45,12 @@ TASK_3_1 = Task(
         ),
         values("rows_are_the_tokens_before", 2)(
             "A row of W1 belongs to the token before, a column of W2 to the token that follows.",
-            "Row `token` is w1[token], not w1[:, token]; and w2 is not transposed.",
+            "[1, 2] is the row of token 0, and [1, 0], [10, 1] are the rows of W2: 1·[1, 0] + 2·[10, 1] = [21, 2].",
             example([[1.0, 2.0], [3.0, 4.0]], [[1.0, 0.0], [10.0, 1.0]], 0, gives=np.array([21.0, 2.0])),
         ),
         values("every_shape", 1)(
             "Any V and any r will do: r = 1, V = 1, r larger than V, the first token, the last.",
-            "Let @ do the sum over r; nothing in your lines should depend on V or r.",
+            "Nothing in your lines should depend on V or r, and the result has V entries even if V is 1.",
             example([[0.5], [-2.0]], [[4.0, 1.0]], 1, gives=np.array([-8.0, -2.0])),
             example([[0.5], [-2.0]], [[4.0, 1.0]], 0, gives=np.array([2.0, 0.5])),
         ),
@@ -93,13 +93,13 @@ TASK_3_2 = Task(
     id="3.2",
     lesson=LESSON,
     reference=sample_markov_block,
-    todo="draw each token, and keep its row",
+    todo="draw a block, and return what it was drawn from",
     hints=(
         "Two things go from position to position: which token was drawn, and which rows have been used. The row that "
         "you return is the one that you gave to the generator, with the temperature in it.",
-        "Per position: add the bias of the token before to the logits, divide by the temperature, take the softmax "
-        "(subtract the maximum first, so that exp never overflows), draw with rng.choice(V, p=row). At temperature 0 "
-        "the row has a single 1, at the argmax; a draw from it gives just that token.",
+        "What must position k know about position k − 1, and what else about the block? Which operation makes a row of "
+        "probabilities from logits, and where does the temperature go? What row, given to the generator, makes a draw "
+        "at temperature 0 certain?",
         "previous = the anchor\n"
         "for each row of base logits:\n"
         "    corrected = base logits + (row `previous` of w1) @ w2\n"
@@ -113,39 +113,41 @@ TASK_3_2 = Task(
     core=(
         law("law_of_the_block", 3, outcome_of=drawn_tokens, samples=DRAWS)(
             "The block is drawn along the chain: every block comes as often as the product of its rows says.",
-            "Correct the row by the token that was really drawn before it, then draw from the whole row, not its best "
-            "token; the anchor is for x_1 only.",
+            "First the first position: is it drawn from the right row? Then the second: its row depends on the token "
+            "that was drawn at the first, which is not always the best one.",
             CHAIN.law(),
         ),
         Property(
             "first_row_is_corrected",
             2,
             "Row 1 is the softmax of the base logits plus the bias of the anchor.",
-            "The row is exp of the corrected logits, divided by its sum; the bias is in it from the first position on.",
+            "The anchor is 1, so the sums are ln 3 − ln 2, 0 and ln 2: weights 1.5, 1 and 2, divided by their sum.",
             RowsOfTheDraw((FIRST,)),
         ),
         Property(
             "rows_are_those_drawn_from",
             3,
             "Row k is the distribution that token k was drawn from, given the token drawn before it.",
-            "Keep each row as you draw from it; do not compute it again afterwards, from other tokens.",
+            "Row k belongs to the token just before position k, the one in this very block. Compare the rows with the "
+            "tokens returned beside them.",
             RowsOfTheDraw((CHAIN, UNEQUAL)),
         ),
         law("temperature_divides_the_sum", 2, outcome_of=drawn_tokens, samples=DRAWS)(
             "The sum of logits and bias is divided by the temperature before the softmax.",
-            "softmax((U_k + bias) / temperature): the bias is divided too, and the draw sees the temperature.",
+            "At temperature 2 a bias of ln 16 counts like one of ln 4. The draws must show it.",
             TEMPERED.law(),
         ),
         Property(
             "rows_have_the_temperature",
             2,
             "The rows that come back have the temperature in them, as the draws have.",
-            "Return the very row that you gave to the generator, not the softmax at temperature 1.",
+            "At temperature 2 a bias of ln 16 counts like one of ln 4. The rows must show it, as the draws do.",
             RowsOfTheDraw((TEMPERED,)),
         ),
         values("zero_is_argmax", 2)(
             "At temperature 0 each token is the best of its corrected row, the lowest id of equals, in a one-hot row.",
-            "Do not divide by 0: make the row zeros with a 1 at the argmax of the corrected logits.",
+            "The limit of a small temperature: all probability on the best corrected logit, the first one if several "
+            "are equal. There is no division by 0 in it.",
             block([0, 0], [[1.0, 0.0], [1.0, 0.0]],
                   [[0.0, 2.0], [0.0, 1.0]], 0, [[1.0], [-1.0]], [[3.0, 0.0]], Seed(0), 0.0),
             block([1, 0], [[0.0, 1.0], [1.0, 0.0]],
@@ -155,14 +157,14 @@ TASK_3_2 = Task(
         ),
         values("huge_logits_stay_finite", 1)(
             "Logits of thousands, positive or negative, give rows without NaN.",
-            "exp overflows from 710 on: subtract the row's maximum before exp.",
+            "exp overflows from 710 on. A softmax does not change if the same number is taken off all logits.",
             block([1], [[0.0, 1.0]], [[0.0, 600.0]], 0, [[1.0], [1.0]], [[1.0, 0.0]], Seed(0), 1.0),
             block([1], [[0.0, 1.0]], [[0.0, 9000.0]], 0, [[1.0], [1.0]], [[1.0, 0.0]], Seed(0), 1.0),
         ),
         values("excluded_tokens_never_come", 1)(
             "A token with the logit −inf is never drawn, not even where the generator returns 0.0.",
-            "rng.choice(V, p=row) sees to it. In a search of your own in the cumulated row, the first sum that is "
-            "greater than the uniform number marks the token; equal is not enough.",
+            "Is its probability exactly 0 in your row? Then rng.choice(V, p=row) sees to it. In a search of your own, "
+            "try a uniform number of 0.0.",
             block([1, 1], [[0.0, 1.0, 0.0]] * 2,
                   [[-INF, 0.0, -INF]] * 2, 1, [[0.0], [1.0], [0.0]], [[0.0, 1.0, 2.0]], Seed(0, (0.0, 1.0)), 1.0),
         ),
@@ -188,13 +190,12 @@ TASK_3_3 = Task(
     id="3.3",
     lesson=LESSON,
     reference=rnn_head_step,
-    todo="split one product, then state and bias",
+    todo="compute the new state and the bias",
     hints=(
         "Follow the numbers: 2r + d of them go in as one vector z, one product makes 3r of them, and these are three "
         "vectors of length r. The gate mixes old state and candidate; the output makes the bias and nothing else.",
-        "np.concatenate joins the three inputs in the order state, prev_embedding, hidden; np.split(…, 3) cuts the "
-        "product into gate, candidate, output. σ(x) = (1 + tanh(x / 2)) / 2 never overflows. The output goes through "
-        "tanh before it meets w2.",
+        "What is the shape of z, and in which order must its parts stand to fit the rows of w_joint? What does the "
+        "product look like, and where does it have to be cut? If the gate is wide open, what is the new state?",
         "z = state, prev_embedding and hidden in one vector\n"
         "gate, candidate, output = the thirds of z @ w_joint\n"
         "keep = σ(gate)\n"
@@ -205,19 +206,19 @@ TASK_3_3 = Task(
     core=(
         values("gate_keeps_the_state", 2, part=first_of_pair)(
             "σ(gate) of the old state is kept, entry by entry.",
-            "The first r columns of w_joint are the gate's, and the gate weighs the old state, not the candidate.",
+            "All weights are 0 here: the product is 0, σ(0) = ½ and tanh(0) = 0, so half of the old state is left.",
             step([1.0, -2.0], [0.0, 0.0, 0.0],
                  [2.0, -4.0], [1.0, 1.0], [1.0], [[0.0] * 6] * 5, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
         ),
         values("candidate_fills_the_rest", 3, part=first_of_pair)(
             "The new state is σ(gate) · state + (1 − σ(gate)) · tanh(candidate).",
-            "The candidate is the middle third of the product, goes through tanh and gets the weight 1 − σ(gate).",
+            "In the lesson's example the gate is ¾ and the candidate ½: ¾ of the old state, 2, and ¼ of the candidate.",
             BY_HAND,
         ),
         values("output_gives_the_bias", 3, part=second_of_pair)(
             "The bias is tanh(output) W2, with the output taken from the same product as gate and candidate.",
-            "z is state, prev_embedding, hidden, in this order, and the state is the old one. The last r columns are "
-            "the output's, which goes through tanh before w2.",
+            "In the lesson's example the output is ½ after tanh, so the bias is ½ · [4, −2]. z is made of the old "
+            "state, the embedding and the hidden state, in this order.",
             BY_HAND,
             EMPTY_STATE,
         ),
@@ -228,7 +229,8 @@ TASK_3_3 = Task(
         ),
         values("saturation_stays_finite", 1)(
             "Sums of thousands open or shut the gate; nothing becomes NaN.",
-            "exp(x) / (1 + exp(x)) is inf / inf for a large x; (1 + tanh(x / 2)) / 2 is σ without overflow.",
+            "exp overflows for a large x or a large −x, and inf / inf is NaN. The lesson's text has a form of σ "
+            "without exp.",
             step([5.0], [3.0], [5.0], [1.0], [1.0], [[0.0] * 3, [4000.0, 1.0, 4000.0], [0.0] * 3], [[3.0]]),
         ),
     ),
@@ -243,12 +245,12 @@ TASK_3_4 = Task(
     id="3.4",
     lesson=LESSON,
     reference=draft_inputs,
-    todo="say what goes in, and which rows predict",
+    todo="say what goes in, and where the predictions come out",
     hints=(
         "Count the outputs first: γ predictions are wanted in either layout. In one of them the anchor's position is "
         "one of the γ, in the other it predicts nothing and one more input is needed.",
-        "DFlash: 1 + γ inputs, and positions 1 to γ predict. DSpark: γ inputs, and positions 0 to γ − 1 predict. The "
-        "first position that predicts, 1 or 0, is also the number of masks beyond γ − 1.",
+        "Draw a row of boxes for γ = 3 in either layout, the anchor in the first, and write x_1, x_2, x_3 under the "
+        "boxes whose outputs they are. How many masks did you need? What do the two drawings differ by?",
         "first = 1 for 'dflash', 0 for 'dspark'\n"
         "ids = the anchor, then block_size - 1 + first masks\n"
         "positions = block_size numbers from first on\n"
@@ -278,12 +280,12 @@ TASK_3_4 = Task(
         ),
         values("block_of_one", 1)(
             "γ = 1: DFlash needs one mask, DSpark none.",
-            "With γ = 1, [mask] * (γ - 1) is the empty list, and that is right for DSpark.",
+            "In DSpark the anchor's position predicts x_1, and that is all there is to predict.",
             example(4, 9, 1, "dspark", gives=([4], [0])),
         ),
         values("any_tokens", 1)(
             "Token 0 is a token like any other, and the anchor may equal the mask token.",
-            "Count positions; never look for the mask token among the ids, and never test a token with `if token`.",
+            "Only the count of positions matters, whatever the tokens are: 0 is one like any other.",
             example(0, 0, 2, "dflash", gives=([0, 0, 0], [1, 2])),
         ),
     ),
