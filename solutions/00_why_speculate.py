@@ -23,7 +23,7 @@
 # | **You need** | Python and a little NumPy; this is the first lesson |
 #
 # Run the cells from top to bottom (Shift+Enter). Each task has a cell with a `TODO` and, below it, a cell that checks your
-# function: it says what fails, on a small input. Stuck? Open a terminal and type `dspark-mini hint 0.1`.
+# function: it says what fails, on a small input. Stuck? Type `hint("0.1")` in a new cell.
 
 # %% role="setup"
 import numpy as np

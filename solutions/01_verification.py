@@ -22,7 +22,7 @@
 # | **Time** | about 45 minutes |
 # | **You need** | Python, NumPy indexing, and what a probability distribution is |
 #
-# Run the cells in order (Shift+Enter). Stuck? Type `dspark-mini hint 1.1` in a terminal.
+# Run the cells in order (Shift+Enter). Stuck? Type `hint("1.1")` in a new cell.
 
 # %% role="setup"
 import numpy as np

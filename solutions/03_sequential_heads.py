@@ -22,7 +22,7 @@
 # | **Time** | about 40 minutes |
 # | **You need** | NumPy products and softmax; lesson 02 helps |
 #
-# Run the cells in order (Shift+Enter). Stuck? Type `dspark-mini hint 3.1` in a terminal.
+# Run the cells in order (Shift+Enter). Stuck? Type `hint("3.1")` in a new cell.
 
 # %% role="setup"
 import math
