@@ -56,13 +56,19 @@ def type_fault(expected: Any, got: Any, where: str = "the result") -> str | None
     return None if type(got) in allowed_scalars else f"{where} is of type {_name(got)}, not {type(expected).__name__}"
 
 
-def shown(value: Any, width: int = 160) -> str:
+def shown(value: Any, width: int = 160, digits: int = 6) -> str:
     """Write a value the short way: arrays as lists, floats without noise, never longer than width."""
     try:
-        text = _text(value)
+        text = _text(value, digits)
     except Exception:  # a learner's object may do anything here
         text = f"<{type(value).__name__}>"
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def shown_apart(one: Any, other: Any) -> tuple[str, str]:
+    """Write two values that differ, with as many digits as it takes to see it."""
+    pairs = ((shown(one, digits=digits), shown(other, digits=digits)) for digits in (6, 9, 13, 17))
+    return next((pair for pair in pairs if pair[0] != pair[1]), (shown(one), shown(other)))
 
 
 def _numbers(value: Any) -> np.ndarray[Any, Any] | None:
@@ -90,20 +96,20 @@ def _name(value: Any) -> str:
     return module + str(getattr(value, "type_name", type(value).__name__))
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, digits: int) -> str:
     if isinstance(value, np.ndarray):
-        return f"array({_text(value.astype(int).tolist() if value.dtype == bool else value.tolist())})"
+        return f"array({_text(value.astype(int).tolist() if value.dtype == bool else value.tolist(), digits)})"
     if isinstance(value, BiasRows):
         value = value.rows
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_text(k)}: {_text(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{_text(k, digits)}: {_text(v, digits)}" for k, v in value.items()) + "}"
     if isinstance(value, (list, tuple)):
-        body = ", ".join(map(_text, value))
+        body = ", ".join(_text(item, digits) for item in value)
         return f"[{body}]" if isinstance(value, list) else f"({body})"
     if type(value).__name__ == "Seed":
         drawn = f"a generator that draws {', then '.join(map(repr, value.uniforms))}"
         return drawn if value.uniforms else f"np.random.default_rng({value.value})"
     if isinstance(value, (np.integer, np.bool_)):
         return f"np.{type(value).__name__}({value})"
-    text = f"{value:.6g}" if isinstance(value, float) else repr(value)
+    text = f"{value:.{digits}g}" if isinstance(value, float) else repr(value)
     return "".join(letter if letter.isprintable() else "?" for letter in text)

@@ -87,7 +87,10 @@ def _shared(known: Known, answers: Sequence[str], wrong: Sequence[int]) -> int:
 
 
 def shape_diagnosis(examples: Iterable[Example], outcomes: Iterable[Outcome]) -> str:
-    """Say how the results differ in structure from what is asked for, where most of the visible ones do."""
+    """Say what is wrong before any value is: every call raises, or most results are built otherwise than asked for."""
+    outcomes = list(outcomes)
+    if outcomes and all(outcome.error for outcome in outcomes):
+        return f"Every call ends in an error, {outcomes[0].error} at first: run your function on the input below."
     answered = [(e.expected, outcome.value) for e, outcome in zip(examples, outcomes) if outcome.error is None]
     faults = [fault for expected, got in answered if (fault := structure_fault(expected, got))]
     return faults[0] if 2 * len(faults) > len(answered) else ""
@@ -131,7 +134,7 @@ def _fits(law: Law, counts: Counter[str]) -> bool:
 def _misfit(law: Law, counts: Counter[str]) -> float:
     """Return the log-likelihood that the counts lose under a law, against the law that fits them best."""
     draws = counts.total()
-    return sum(n * math.log(n / draws / max(law.get(outcome, 0.0), 1e-4)) for outcome, n in counts.items())
+    return sum(n * math.log(n / draws / max(law.get(outcome, 0.0), 1e-4)) for outcome, n in counts.items() if n)
 
 
 # --- Tables as JSON ---------------------------------------------------------------------------------------------------

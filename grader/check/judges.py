@@ -16,11 +16,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from dspark_mini.contracts import Contract
-from grader.check.comparison import same_value, shown
+from grader.check.comparison import same_value, shown, shown_apart
 from grader.run.child.calling import Batch, Call, Caller, Outcome, Seed, live
 
 Evidence = tuple[tuple[str, str], ...]
 HIDDEN: Evidence = ()
+LISTS = "tokens and counts are lists; np.asarray makes an array of one"
 NEW_CASE = ("case", "a new one in every check; those of the lesson's examples pass")
 
 
@@ -122,7 +123,9 @@ def told(outcome: Outcome) -> str:
     if outcome.error is None:
         return "nothing (None): is there a return?" if outcome.value is None else shown(outcome.value)
     line = f" in line {outcome.line} of your code" if outcome.line else ""
-    return f"{outcome.error}{line}" + (f": {shown(outcome.message)[1:-1]}" if outcome.message else "")
+    message = f": {shown(outcome.message)[1:-1]}" if outcome.message else ""
+    is_list = outcome.error in ("TypeError", "AttributeError") and "list" in outcome.message
+    return f"{outcome.error}{line}{message}" + (f" ({LISTS})" if is_list else "")
 
 
 Cases = Callable[[np.random.Generator], Iterable[Call]]
@@ -152,10 +155,10 @@ class Values:
         outcomes = session.outcomes(batch)
         for example, outcome in zip(self.examples, outcomes):
             if not self._is_right(outcome, example.expected):
-                return session.evidence(example.call, shown(self.part(example.expected)), self._told(outcome))
+                return session.evidence(example.call, *self._compared(outcome, example.expected))
         for case, outcome in zip(hidden, outcomes[len(self.examples) :]):
             if not self._is_right(outcome, case.expected):
-                return session.hidden_evidence(case.call, shown(self.part(case.expected)), self._told(outcome))
+                return session.hidden_evidence(case.call, *self._compared(outcome, case.expected))
         return None
 
     def _cases(self, session: Session) -> tuple[list[Example], Batch]:
@@ -173,8 +176,12 @@ class Values:
         except Exception:  # the result has another shape than the part needs
             return outcome.value
 
-    def _told(self, outcome: Outcome) -> str:
-        return told(outcome) if outcome.error else told(Outcome(self._part_of(outcome)))
+    def _compared(self, outcome: Outcome, expected: Any) -> tuple[str, str]:
+        """Write the expected part and what came instead."""
+        right, got = self.part(expected), self._part_of(outcome)
+        if outcome.error or got is None:
+            return shown(right), told(outcome)
+        return shown_apart(right, got)
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def table_for(task: Task, variants: Sequence[Variant]) -> Table:
 
 def as_if(about: str) -> str:
     """Let a sentence follow "as if": its first letter becomes small, unless it is a symbol or an abbreviation."""
-    is_symbol = about[1:2] in "_/′₁₂" or about[:2].isupper() or (about[1:2] == " " and about[0] != "A")
+    is_symbol = about.startswith(("True", "False")) or about[1:2] in "_/′₁₂" or about[:2].isupper() or (about[1:2] == " " and about[0] != "A")
     return about if is_symbol else about[0].lower() + about[1:]
 
 

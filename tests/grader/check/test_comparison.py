@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from grader.check.comparison import same_value, shown, type_fault
+from grader.check.comparison import same_value, shown, shown_apart, type_fault
 from grader.run.child.wire import Opaque
 
 MANY = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -210,6 +210,13 @@ def test_values_are_shown_the_short_way(value: Any, text: str) -> None:
 def test_what_is_shown_fits_on_one_line_and_can_be_written_to_a_file(value: Any, width: int) -> None:
     text = shown(value, width)
     assert len(text) <= width and "\n" not in text and text.encode()
+
+
+@pytest.mark.parametrize(
+    "one, other", [([0.75], [0.75 + 1e-8]), (np.array([0.1]), np.array([0.1 + 1e-15])), (0.3, 0.1 + 0.2)]
+)
+def test_values_that_differ_never_print_alike(one: Any, other: Any) -> None:
+    assert len(set(shown_apart(one, other))) == 2
 
 
 def test_odd_values_are_shown_too() -> None:

@@ -1,11 +1,15 @@
 """The checks are themselves checked: every wrong solution is caught by the property it names, alone."""
 
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from grader.lessons.checks import TASKS
 from grader.lessons.checks.cases import SUFFIX
+from grader.lessons.mistake_tables import as_if
+from grader.lessons.mistakes import table_of
 from grader.lessons.mutants import Variant, all_variants
 from grader.lessons.tasks import evidence_against
 from grader.run.child import calling
@@ -41,6 +45,21 @@ def test_wrong_solution_fails_on_its_named_property_alone(variant: Variant, monk
 def test_right_solution_gets_full_marks(variant: Variant) -> None:
     report = TASKS[variant.task].check(variant.make(), SEED)
     assert report.passed and report.points == report.max_points, f"{variant.about}\n{report}"
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_diagnosis_names_the_mistake(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calling, "CALL_SECONDS", 1.0)
+    known = {entry.as_if: (entry.answers, entry.laws) for entry in table_of(TASKS[task].lesson, task).known}
+    wrong = [v for v in WRONG if v.task == task and v.generated is None]
+    unnamed = [v.name for v in wrong if not names(TASKS[task].diagnosis(v.make(), SEED).says, v, known)]
+    assert len(unnamed) <= 0.15 * len(wrong), unnamed
+
+
+def names(says: str, variant: Variant, known: Mapping[str, Any]) -> bool:
+    """Tell whether a diagnosis is a variant's own mistake, or one that gives the same answers."""
+    named, own = says.removeprefix("Your function answers as if "), as_if(variant.about)
+    return named == own or (named in known and own in known and known[named][0] == known[own][0])
 
 
 def test_every_task_has_enough_variants() -> None:
