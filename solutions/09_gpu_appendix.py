@@ -12,18 +12,18 @@
 
 # %% [markdown]
 # # Lesson 09 · The GPU appendix
-#
 # *Does it hold on real hardware, and how would you know?*
 #
 # | | |
 # |---|---|
-# | **You build** | the mask of a static cache, a batch without padding, the scheduler's table from measured times, and a speed-up that says how sure it is |
+# | **You build** | a static cache's mask, a batch without padding, a table of measured speeds, a speed-up that says how sure it is |
 # | **Difficulty** | ●●○○ — four tasks of two to six lines, NumPy only |
 # | **Time** | about 45 minutes |
-# | **You need** | Python; the ideas of lessons 05 and 07. PyTorch is optional: cells that use it say so where it is missing, and the lesson goes on |
+# | **You need** | lessons 05 and 07; PyTorch is optional |
 #
-# Run the cells from top to bottom (Shift+Enter). Each task has a cell with a `TODO` and, below it, a cell that
-# checks your function. Stuck? Open a terminal and type `dspark-mini hint 9.1`.
+# ## The same model twice
+# The kit's small language model exists in NumPy (`dspark_mini/lm.py`) and in torch (`dspark_mini/appendix/`, also for
+# larger models and a GPU).
 
 # %% role="setup"
 import math
@@ -31,12 +31,6 @@ import math
 import numpy as np
 
 from grader import check, hint
-
-# %% [markdown]
-# ## The same model twice
-#
-# The kit's small language model exists twice: in NumPy (`dspark_mini/lm.py`), and in torch (`dspark_mini/appendix/`), where the same
-# classes also fit a larger Llama-style model and a GPU. Both read the same weight files. The next cell loads what this machine can run.
 
 # %% role="show"
 import importlib.util
@@ -61,8 +55,7 @@ else:
     print('torch is not installed; `pip install -e ".[torch]"` adds it. The cells below go on with NumPy.')
 
 # %% [markdown]
-# **Are they the same?** Before anything is timed, the answers are compared: a fast model that computes something else proves nothing. One
-# forward over a prompt gives the logits of all rows.
+# **Answers first**: a fast model that computes something else proves nothing.
 
 # %% role="show"
 prompt = lm_prompts(lm.tokenizer, "code", 1)[0]
@@ -83,25 +76,18 @@ for name, model in models.items():
           f"the same best token in {same} of {len(prompt)} rows")
 
 # %% [markdown]
-# Rounding differs, because sums are added up in another order. That matters only where two tokens are nearly equal: if a greedy
-# text differs between two machines, look at the gap between its best two logits first, and for a bug after that.
+# What differs is rounding: sums are added up in another order.
 #
 # ## Task 9.1 · The mask of a static cache
+# *Launching* kernels takes time: one engine counted 1,800 launches and 8 ms per round, before it captured the
+# verification as a graph to replay ([imp pull request 856](https://github.com/kekzl/imp/pull/856)). A graph has fixed
+# shapes. So the cache gets a fixed number of **slots**, and every forward attends to all: filled ones, those being
+# written now, rows of rejected drafts, empty ones. Only the **mask** tells them apart. New tokens go into the slots
+# after the filled ones.
 #
-# On a GPU, a step of a small batch can spend much of its time on *launching* kernels: one engine counted about 1,800 launches and 8 ms in each
-# round before it captured the verification as a graph that is replayed
-# ([imp pull request 856](https://github.com/kekzl/imp/pull/856)). But a graph has fixed shapes. So the cache of keys and values gets a fixed
-# number of **slots**, and every forward attends to all of them: the filled ones, the ones being written now, those that hold the rows of
-# rejected drafts, and the empty ones. Only the **mask** tells them apart.
+# Rolling back is then free: the engine lowers `rows`. *Why does that suffice?*
 #
-# * `rows` slots are filled; new token i is written into slot `rows + i`.
-# * It sees every slot before its own, and its own.
-# * It sees no slot after that one, whatever is left over there.
-#
-# Rolling back is then free: the engine lowers `rows`, and the mask hides the rejected rows until they are overwritten.
-#
-# By hand: 2 rows, 2 new tokens, 6 slots. The first new token goes into slot 2 and sees slots 0, 1, 2; the second sees slots 0 to 3. No token sees
-# slots 4 and 5.
+# By hand: 2 rows, 2 new tokens, 6 slots. The first new token sees 3 slots, the second 4.
 
 # %% task="9.1"
 from dspark_mini.contracts import integer, takes
@@ -131,9 +117,8 @@ check("9.1", cache_mask)
 viz.mask_picture(cache_mask(6, 4, 16), context_length=6, block_length=10, title="6 rows, 4 new tokens, 16 slots")
 
 # %% [markdown]
-# After the thick line the four new tokens make a triangle; the six slots to the right of it exist, but no token sees them. **Does it work on the
-# model?** The next cell fills the cache of the torch model with a prompt except for its last four tokens, writes nine wrong tokens after it,
-# rolls them back by moving the pointer, and runs the last four tokens under your mask. The logits must be those of NumPy above.
+# **On the model.** The torch cache gets a prompt but for its last four tokens, then nine wrong ones. The pointer moves
+# back, the last four run under your mask, and the logits must be NumPy's.
 
 # %% role="picture"
 from dspark_mini.layers import SLOTS
@@ -155,15 +140,10 @@ else:
 
 # %% [markdown]
 # ## What does a wide forward cost?
-#
-# Speculation pays because verifying eight tokens takes less than eight times as long as one. How much less depends on the machine. A
-# large model that decodes one request on a GPU is bound by memory: each step reads all weights once, for one token or for eight, so that scoring a
-# few tokens takes about as long as sampling one (Chen et al., [arXiv 2302.01318](https://arxiv.org/abs/2302.01318)). On a CPU, with a model that
-# fits into its caches, the arithmetic is what takes time.
-#
-# So measure it. The next cell times the target's forward over 1 to 256 tokens that follow the prompt. The sizes take turns, so that a slow
-# moment of the machine affects all of them, and the **median** of each is kept. The first turn touches memory for the first time and is not
-# counted.
+# A large model that decodes one request on a GPU is bound by memory: each step reads all weights once, so that scoring
+# a few tokens takes about as long as sampling one ([Chen et al.](https://arxiv.org/abs/2302.01318)). On a CPU, with a
+# model that fits into its caches, arithmetic takes the time. So measure it. The sizes take turns, so that a slow
+# moment affects all; the **median** is kept, and the first turn is not counted.
 
 # %% role="show"
 SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
@@ -193,22 +173,17 @@ viz.lines(
 )
 
 # %% [markdown]
-# The ratio T(8) / T(1) is the price of a block. If it is r, a round that drafts for free is at most τ / r times as fast as plain decoding: with
-# τ = 4 and r = 2, twice. A drafter that is good enough for one machine may lose on another with the same τ. Mind the denominator, too: a
-# slow single step makes every ratio look good. Compare tokens per second as well.
+# T(8) / T(1) is the price of a block. If it is r, a round that drafts for free is at most τ / r times as fast as plain
+# decoding.
 #
 # ## Task 9.2 · Many requests, no padding
+# Requests have their own verify lengths ℓ. A rectangular batch would pad all to the longest and pay for what was
+# trimmed. So rows are laid **end to end**: each request's anchor, then its ℓ drafts. Linear layers do not care whose
+# row it is. Attention does, and is told so (`requests`), with its place in that request's text (`positions`), and
+# where each request begins (`starts`).
 #
-# A server verifies many requests at once, and the scheduler of lesson 05 gives each its own verify length ℓ. A rectangular batch would pad all of
-# them to the longest, and pay for what was trimmed. So the rows are laid **end to end**: for each request its anchor, then its ℓ drafts. The
-# linear layers, where the time goes, do not care which row belongs to whom. Attention does, and is told by three lists:
-#
-# * `requests`: whose row it is;
-# * `positions`: where it stands in that request's text. The cache holds the tokens before the anchor, so the anchor is at position `cache_rows[r]`;
-# * `starts`: R + 1 numbers, the first flat row of each request, and the number of all rows at the end.
-#
-# By hand: two requests with ℓ = [2, 0] and cache rows [5, 3]. The first brings rows at positions 5, 6, 7, the second its anchor at
-# position 3. `requests` = [0, 0, 0, 1], `positions` = [5, 6, 7, 3], `starts` = [0, 3, 4].
+# By hand: ℓ = [2, 0] and cache rows [5, 3]. `requests` = [0, 0, 0, 1], `positions` = [5, 6, 7, 3], `starts` = [0, 3,
+# 4].
 
 # %% task="9.2"
 from dspark_mini.contracts import integers, takes
@@ -241,11 +216,8 @@ check("9.2", flatten_requests)
 viz.flat_batch(**flatten_requests([2, 0, 6, 1, 3], [5, 3, 8, 12, 4]))
 
 # %% [markdown]
-# The bold numbers are `starts`. Every pair of neighbours encloses a request, so the last request needs the last number.
-#
-# **One forward for three texts.** With torch, the next cell takes three prompts from three domains, cuts off their last tokens, and verifies what was
-# cut off in one ragged forward, laid out by your function. The logits must be those of three separate forwards. In
-# `dspark_mini/appendix/evidence/batched.py` a mask over each request's slots keeps the texts apart: task 9.1, for a batch.
+# The bold numbers are `starts`. **One forward for three texts**: with torch, three prompts lose their last tokens, and
+# one ragged forward, laid out by your function, verifies them. The logits must be those of three forwards.
 
 # %% role="picture"
 texts = [lm_prompts(lm.tokenizer, domain, 1, seed=3)[0] for domain in ("math", "code", "chat")]
@@ -273,18 +245,14 @@ else:
 
 # %% [markdown]
 # ## Task 9.3 · The table, measured
+# The scheduler of lesson 05 reads SPS(B), steps per second, for every batch size B. The table is made from the times
+# at a few:
 #
-# The scheduler of lesson 05 maximises Θ = τ · SPS(B) and reads SPS, steps per second, from a table with an entry for every batch size B.
-# Nobody measures every size. The table is made from the times at a few sizes:
+# * **Times never fall.** A larger batch that was measured as faster is noise, and its time is raised.
+# * **Straight lines.** Between two measured sizes the *time* lies on a straight line. *Why not the speed?*
+# * **No guess** beyond the largest size: the contract refuses it.
 #
-# 1. **Times never fall.** A larger batch has at least as much to do; where it was measured as faster than a smaller one, that is noise. Replace
-#    each time by the largest of its own and all before it.
-# 2. **Straight lines.** Between two measured sizes the *time* lies on the straight line between their times. (Not the speed: twice the work
-#    takes twice the time, so it is times that lie on lines.)
-# 3. **Speeds.** Entry B is 1 over the time at B. Entry 0 is 0.0.
-# 4. **No guess.** A table beyond the largest measured size is refused; `table_is_measured` above the function sees to that.
-#
-# By hand: sizes [1, 2, 4] took [.25, .125, .75] seconds. The second is raised to .25. At size 3 the line from .25 to .75 is at .5. The
+# By hand: sizes [1, 2, 4] took [.25, .125, .75] seconds. The second is raised to .25; at size 3 the time is .5. The
 # table up to 4 is [0, 4, 4, 2, 1.333…].
 
 # %% task="9.3"
@@ -319,9 +287,8 @@ def speeds_from_times(batch_sizes, seconds, largest):
 check("9.3", speeds_from_times)
 
 # %% [markdown]
-# **Your table, and what the scheduler makes of it.** The times measured above, on this machine, become a table for each model. Then 1 to 32
-# requests with seven drafts each, with random confidences, are scheduled. Nothing is decoded here; only the table is real. It was
-# measured on one text with B rows; the linear layers do the same work for B rows of many requests.
+# The times measured above become tables, and 1 to 32 requests with seven drafts each and random confidences are
+# scheduled.
 
 # %% role="picture"
 from grader import own
@@ -340,30 +307,24 @@ viz.lines(
 )
 
 # %% [markdown]
-# The more requests share the machine, the more it costs to verify one more token, and the fewer tokens are worth it. The paper's Figure 8 has the
-# same shape: as load grows, its budget falls from about 5–5.5 tokens per request to about 3.5, the anchor included. Where the curve bends is a
-# matter of the hardware, and that is the reason for a measured table. Θ counts the target's step only; an engine adds the draft to the time of a
-# step, as `dspark_mini/appendix/evidence/step_times.py` does.
+# The more requests share the machine, the fewer drafts are worth it. The paper's Figure 8 has the same shape: its
+# budget falls from about 5–5.5 tokens per request to about 3.5, the anchor included.
 #
 # ## Task 9.4 · How sure is a speed-up?
+# "Twice as fast" is a claim about prompts that were not run.
 #
-# "Twice as fast" is a claim about prompts that were not run. Two things go wrong with it so often that they make a task:
+# **A mean of ratios.** Ten short prompts at 3 × and a long one at 1 × have a mean of 2.8 ×; a user who waits for all
+# gains next to nothing. A speed is all tokens over all seconds.
 #
-# **A mean of ratios.** Ten short prompts at 3 × and one long prompt at 1 × have a mean of 2.8 ×, while a user who waits for all of them
-# gains next to nothing if the long one takes most of the time. So add first and divide then: a speed is all tokens over all seconds, and the
-# speed-up is the ratio of two speeds.
-#
-# **No interval.** Leave one prompt out, of both ways, and compute the speed-up of the others. If it moves much, the answer depends on that
-# prompt. The **jackknife** does this for every prompt. With the n speed-ups $s_i$, each without prompt i, and their mean $m$:
+# **No interval.** If the answer moves when one prompt is left out, it depends on that prompt. The **jackknife** leaves
+# each out in turn. With the n speed-ups $s_i$, each without prompt i, and their mean $m$:
 #
 # $$\text{variance} = \frac{n-1}{n}\sum_i (s_i - m)^2, \qquad \text{low}, \text{high} = \text{speedup} \mp 1.96\,\sqrt{\text{variance}}$$
 #
-# The $s_i$ are very much alike, since any two share all prompts but two; the factor makes up for that. It is deterministic, unlike a bootstrap, so
-# two people get the same interval from the same measurements.
+# Any two $s_i$ share all prompts but two, so they are very much alike; the factor makes up for that.
 #
-# By hand: two prompts, 10 tokens each both ways; plain decoding takes 1 s for each, speculation .5 s and .25 s. The speed-up is
-# (20 / .75) / (20 / 2) = 2.667. Without the first prompt it is 4, without the second 2; m = 3, the variance is ½ · (1 + 1) = 1, and the interval
-# reaches from 0.707 to 4.627. Two prompts say next to nothing.
+# By hand: two prompts, 10 tokens each both ways; plainly 1 s each, with speculation .5 s and .25 s. The speed-up is
+# 2.667; without the first prompt it is 4, without the second 2, and the interval reaches from 0.707 to 4.627.
 
 # %% task="9.4"
 from dspark_mini.contracts import integers, numbers, takes
@@ -399,8 +360,8 @@ def speedup_with_interval(plain_tokens, plain_seconds, tokens, seconds):
 check("9.4", speedup_with_interval)
 
 # %% [markdown]
-# **On the clock of this machine.** Six prompts per domain, decoded plainly and by DSpark with seven drafts per round, at temperature 1. The two
-# ways draw different texts, so tokens differ as well as seconds. Steps of earlier lessons are your own where they pass.
+# **On this machine's clock**: six prompts per domain, plainly and by DSpark, at temperature 1. The two draw different
+# texts, so tokens differ as well as seconds.
 
 # %% role="picture"
 from dspark_mini.engine import Steps, generate
@@ -433,24 +394,18 @@ for name, model in models.items():
               f"{found['speedup']:.2f} times as fast with DSpark, 95 % from {found['low']:.2f} to {found['high']:.2f}")
 
 # %% [markdown]
-# Read the interval before the number: one that contains 1 proves no gain. Six prompts leave it wide, and a busy machine makes it much wider: a single
-# text that had to wait for the processor can turn a speed-up of two into one of ten, and only the interval tells. With four times as many
-# prompts it shrinks by half. What the interval cannot know is what all prompts have in common: other domains, another temperature, another
-# machine.
+# Read the interval first: one that contains 1 proves no gain. A text that had to wait for the processor can turn a
+# speed-up of two into ten, and only the interval tells. Four times as many prompts halve it. It cannot know what all
+# prompts have in common: domain, temperature, machine.
 #
 # ## How the models were trained
-#
-# `dspark-mini appendix train` makes the weights that you have used: the target learns from a seeded corpus of three domains and is then
-# **frozen**. It writes rows of text itself, at temperature 1, and drafters learn from those, because their task is to guess *this* target and no
-# other. In every row anchors are drawn at random. The block after each anchor sees the target's features of earlier positions
-# only (lesson 02, task 2.4), and pays
+# The target learns from a seeded corpus, is then **frozen**, and writes rows at temperature 1. Drafters learn from
+# those: they are to guess *this* target. Each block sees features before its anchor only (task 2.4), and pays
 #
 # $$L = 0.1 \cdot \text{CE} + 0.9 \cdot \text{TV} + 1.0 \cdot \text{conf}$$
 #
-# with weights $e^{-(k-1)/\gamma}$ along the block: CE is the cross-entropy of the target's tokens, TV = ‖q − p‖₁ the distance whose half is the chance of a
-# rejection (lesson 01), and conf the binary cross-entropy of the confidence to 1 − ½‖q − p‖₁ (lesson 04). DFlash has no confidence head.
-#
-# With torch, the next cell lets the target write twelve rows and computes the loss of the shipped drafters on them, by the training's own forward.
+# with weights $e^{-(k-1)/\gamma}$ along the block: the cross-entropy of the target's tokens, ‖q − p‖₁, and the binary
+# cross-entropy of the confidence to 1 − ½‖q − p‖₁, which DFlash lacks.
 
 # %% role="show"
 if "torch" in models:
@@ -476,46 +431,41 @@ else:
 figure
 
 # %% [markdown]
-# The curve is the chance that a draft is accepted at each position, on texts that the target wrote. DFlash guesses its positions independently of
-# each other and pays for it towards the end of the block; DSpark's head knows the token before.
+# DFlash guesses positions independently of each other and pays for it towards the end of the block; DSpark's head
+# knows the token before.
 #
-# ## What you can run
-#
-# | you type | you get |
-# |---|---|
-# | `dspark-mini race --backend torch --device cuda` | plain decoding against the drafters, live, then a table; also `cpu` and `mps` |
-# | `dspark-mini appendix train` | target and drafters, from seeds; if stopped, it resumes |
-# | `dspark-mini appendix reproduce` | the paper's tables and figures at this scale, in one JSON, with intervals |
-#
-# Results that ship with the kit lie in `dspark_mini/appendix/results/`, each with the name of its hardware. A machine whose name is in none of
-# these files was not measured, and nothing is claimed about it here.
-#
-# Read `dspark_mini/appendix/` in this order: `model.py` (the target, the static cache of task 9.1), `drafters.py` (DFlash, DSpark and an
-# autoregressive one), `engine.py` (adapters that give these models the interface of lesson 07's engine), `blocks.py` (the training forward and the
-# loss), `training_data.py` and `training.py`, `plan.py` (what is trained, in which order), `evidence/batched.py` (task 9.2),
-# `evidence/step_times.py` (task 9.3) and `evidence/serving.py` (lesson 05 on a server in miniature).
-#
+# ## Open problem · Five measurements
+# Step times have a floor and stairs. With five measured sizes, 1 and 256 among them, how close can your table come?
+# Powers of four are off by 16 % at worst.
+
+# %% role="show"
+batch = np.arange(1, 257)
+truth = np.maximum(6.0, 0.06 * batch) + 1.5 * np.ceil(batch / 64)  # ms: memory, then arithmetic; tiles of 64 rows
+BEST_KNOWN = 0.067                                   # a search over a coarse grid, then step by step
+
+
+def worst_error(sizes):
+    """Compare the table made from measurements at some sizes with the truth: the largest relative error."""
+    table = speeds_from_times(sizes, truth[np.array(sizes) - 1], 256)
+    return np.abs(1.0 / np.array(table[1:]) / truth - 1.0).max()
+
+
+sizes = [1, 4, 16, 64, 256]                          # change the three in the middle
+print(f"{sizes}: off by {worst_error(sizes):.3f} at worst; best known: {BEST_KNOWN}")
+
+# %% [markdown]
 # ## Looking back
+# * **What the paper reports.** The sequential head adds 0.2–1.3 % to a round's latency (draft lengths 4–16, batch
+#   128). Against MTP-1 at the same throughput each user is 60–85 % faster with V4-Flash, 57–78 % with V4-Pro ([arXiv
+#   2607.05147](https://arxiv.org/abs/2607.05147)). Compare shapes, not numbers.
+# * **What engines got wrong.** *A static cache without its mask*: a kernel inferred the mask from the length of the
+#   whole cache ([Transformers pull request 30437](https://github.com/huggingface/transformers/pull/30437)). *`starts`
+#   one entry short* ([vLLM pull request 39120](https://github.com/vllm-project/vllm/pull/39120)). *Positions frozen
+#   into a graph*: accepted tokens per step stayed at 1.32, GSM8K fell from 96 to 88 ([TensorRT-LLM pull request
+#   17110](https://github.com/NVIDIA/TensorRT-LLM/pull/17110)). *Acceptance without a gain*: 3.3 accepted in blocks of
+#   8, and slower ([mlxcel issue 1782](https://github.com/lablup/mlxcel/issues/1782)).
 #
-# * **What you saw.** The text does not depend on the hardware; the speed does, through T(8) / T(1) and the rest of that curve. So the comparison
-#   comes in this order: same answers, then times as medians, then a ratio of sums, then its interval.
-# * **What the paper reports.** The sequential head adds 0.2–1.3 % to a round's latency (draft lengths 4–16, batch 128). In serving, at the same
-#   total throughput, each user is 60–85 % faster with V4-Flash and 57–78 % with V4-Pro than with MTP-1, whose budget is always two tokens per
-#   request, the anchor included. The text puts DSpark's budget at roughly 4–6 tokens (DSpark, arXiv 2607.05147). Those are its models and its
-#   GPUs; compare shapes, not numbers.
-# * **What production engines got wrong here.**
-#   *A static cache without its mask*: the attention kernel inferred a causal mask from the length of the whole cache, and the numbers were
-#   wrong ([Transformers pull request 30437](https://github.com/huggingface/transformers/pull/30437)).
-#   *`starts` one entry short*: a slice of R numbers where R + 1 belong, in the path of speculative decoding
-#   ([vLLM pull request 39120](https://github.com/vllm-project/vllm/pull/39120)).
-#   *Positions frozen into a graph*: with captured graphs, verified rows went to the slots of the dummy batch that the graph was captured with.
-#   The accepted tokens per step stayed at 1.32, and GSM8K fell from 96 to 88
-#   ([TensorRT-LLM pull request 17110](https://github.com/NVIDIA/TensorRT-LLM/pull/17110)): look at the answers, not only at τ.
-#   *Acceptance without a gain*: 3.3 tokens accepted in blocks of 8, and still slower than plain decoding, because of what the wide forward costs
-#   ([mlxcel issue 1782](https://github.com/lablup/mlxcel/issues/1782)).
-#
-# ## Further reading
-#
-# * DSpark: *Confidence-Scheduled Speculative Decoding with Semi-Autoregressive Generation*, Section 3.2,
-#   [arXiv 2607.05147](https://arxiv.org/abs/2607.05147)
-# * Efron and Stein: *The Jackknife Estimate of Variance*, Annals of Statistics 9 (1981)
+# ## Further
+# `dspark-mini race --backend torch --device cuda` races on a GPU, `dspark-mini appendix train` trains, and `appendix
+# reproduce` writes the paper's tables at this scale. Shipped results (`dspark_mini/appendix/results/`) name their
+# hardware; nothing is claimed of others. The jackknife: Efron and Stein, Annals of Statistics 9 (1981).

@@ -23,9 +23,9 @@ TASK_9_1 = Task(
     reference=cache_mask,
     todo="mark the slots that each new token may attend to",
     hints=(
-        "New token i is written into slot rows + i. It sees that slot and every slot before it.",
-        "Compare the numbers of all slots, as a row, with the slot of each new token, as a column: one comparison "
-        "gives the whole matrix.",
+        "A slot's number says when its token came: what lies in a lower slot came earlier.",
+        "Into which slot is new token i written, and which of all slots may it see then? Can one comparison answer "
+        "that for all tokens and slots?",
         "own = rows + [0, 1, …, count − 1], as a column\nreturn [0, 1, …, slots − 1] ≤ own",
     ),
     returns="booleans in a NumPy array",
@@ -66,8 +66,8 @@ TASK_9_2 = Task(
     todo="lay the rows of all requests end to end, and say where each request begins",
     hints=(
         "Write down the rows of one request: its anchor, then its drafts. The next request's rows follow directly.",
-        "Request r brings 1 + ℓ rows, at the positions cache_rows[r], cache_rows[r] + 1, … The next request starts at "
-        "the number of flat rows so far; the last entry of starts is the number of all rows.",
+        "How many rows does a request bring, also with ℓ = 0? What stands in starts before the first request, and what "
+        "after the last one?",
         "starts = [0]\n"
         "for each request r with ℓ and cache rows:\n"
         "    requests gets r, 1 + ℓ times\n"
@@ -105,9 +105,9 @@ TASK_9_3 = Task(
     reference=speeds_from_times,
     todo="raise the times that fall, draw straight lines between them, and turn times into speeds",
     hints=(
-        "Three steps: times that never fall, a time for every size from 1 to largest, steps per second from times.",
-        "np.maximum.accumulate gives the running maximum of the measured times. np.interp draws straight lines between "
-        "points. A speed is 1 over a time; entry 0 of the table is 0.0.",
+        "Three things happen to the measured times: some are raised, the gaps are filled, and all become speeds.",
+        "In which order must the three happen? Try the example in another order. NumPy has a running maximum "
+        "(np.maximum.accumulate) and straight lines between points (np.interp).",
         "rising = running maximum of seconds\n"
         "times = interp(1 … largest, batch_sizes, rising)\n"
         "return [0.0] and 1 / t for each t in times",
@@ -116,7 +116,7 @@ TASK_9_3 = Task(
     core=(
         values("straight_lines_in_time", 3)(
             "Between two measured sizes the time lies on a straight line, and the entry is 1 over it.",
-            "Interpolate the times and divide afterwards: the mean of two speeds is not the speed at the mean time.",
+            "At size 2 of this example the time is .5, halfway between .25 and .75, so there are 2 steps per second.",
             example([1, 3], [0.25, 0.75], 3, gives=[0.0, 4.0, 2.0, 4 / 3]),
         ),
         values("table_ends_at_largest", 2)(
@@ -126,7 +126,7 @@ TASK_9_3 = Task(
         ),
         values("time_never_falls", 3)(
             "A measured time below that of a smaller batch is raised to it before the lines are drawn.",
-            "First take the running maximum of the measured times, over all smaller sizes; then interpolate.",
+            "No time on the lines may lie below a measured time of a smaller batch, be it the neighbour or not.",
             example([1, 2, 4], [0.25, 0.125, 0.75], 4, gives=[0.0, 4.0, 4.0, 2.0, 4 / 3]),
             example([1, 2, 3, 5], [0.25, 0.5, 0.125, 0.25], 5, gives=[0.0, 4.0, 2.0, 2.0, 2.0, 2.0]),
         ),
@@ -150,8 +150,8 @@ TASK_9_4 = Task(
     todo="divide two speeds, each made of sums, and measure the error by leaving out one prompt at a time",
     hints=(
         "A speed is all tokens over all seconds. How much the speed-up moves when a prompt is missing shows its error.",
-        "Write a small function that computes the speed-up from four sums. Call it with the sums of all prompts, then "
-        "n times with the sums without prompt i. Only the spread of those n speed-ups goes into the error.",
+        "From which four sums does a speed-up follow, and how does a prompt leave them? Which of the n + 1 speed-ups "
+        "make the error, and which one stands in the middle?",
         "speedup(sums) = (tokens / seconds) / (plain_tokens / plain_seconds)\n"
         "s_i = speedup(sums − the four numbers of prompt i)\n"
         "variance = (n − 1) / n · Σ (s_i − mean of s)²\n"
