@@ -7,7 +7,7 @@ from dspark_mini.calibration import (
     prefix_survival,
 )
 from dspark_mini.confidence import choose_confident_prefix, conditional_acceptance
-from dspark_mini.drafting import dflash_parallel_candidates, dspark_markov_candidates
+from dspark_mini.drafting import block_attention, dflash_parallel_candidates, dspark_markov_candidates
 from dspark_mini.economics import expected_accepted_length, net_benefit, speedup
 from dspark_mini.hardware import cache_mask, flatten_requests, speeds_from_times, speedup_with_interval
 from dspark_mini.heads import LowRankHead, draft_inputs, low_rank_bias, rnn_head_step, sample_markov_block
@@ -30,6 +30,7 @@ __all__ = [
     "acceptance_target",
     "allocate_budget",
     "best_block_size",
+    "block_attention",
     "block_mask",
     "build_conditional_tree",
     "build_draft_record",

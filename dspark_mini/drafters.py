@@ -6,11 +6,13 @@ it, and the features of the new rows become keys and values. A block follows the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from dspark_mini.draft_heads import BlockChain, DraftHead, SelfFedChain
+from dspark_mini.drafting import block_attention
 from dspark_mini.drafts import Logits, spread
 from dspark_mini.kinds import whole
 from dspark_mini.layers import Floats, Layer, Rotary, SlotCache, rms_norm
@@ -75,8 +77,22 @@ class Drafter:
         raise NotImplementedError
 
 
+def per_head(attention: Callable[..., Any]) -> Callable[..., Floats]:
+    """Call an attention of one head, with the signature of block_attention, for each head in turn."""
+
+    def over_heads(*arguments: Any) -> Floats:
+        *stacked, anchor_position = arguments
+        return np.array([attention(*head, anchor_position) for head in zip(*stacked)], np.float32)
+
+    return over_heads
+
+
 class BlockDrafter(BlockChain, Drafter):
-    """DFlash, or DSpark if the shape has a head."""
+    """DFlash, or DSpark if the shape has a head.
+
+    Attributes:
+        attention: block_attention over stacked heads, without its contract; replace it by `per_head` of your own.
+    """
 
     def __init__(self, weights: Weights, shape: DrafterShape, target: LanguageModel) -> None:
         super().__init__(weights, shape, target)
@@ -84,6 +100,7 @@ class BlockDrafter(BlockChain, Drafter):
         self.masks = np.repeat(weights["mask"][None], masks, axis=0)
         self.draft_head = DraftHead(weights, shape, target.shape.vocabulary)
         self.bias, self.factors = self.draft_head.bias, self.draft_head.factors
+        self.attention: Callable[..., Floats] = block_attention.__wrapped__  # type: ignore[attr-defined]
 
     def write_context(self, slots: slice, tokens: Sequence[int]) -> None:
         """Write the keys and values of the tokens' features, layer by layer (KV injection)."""
@@ -102,11 +119,12 @@ class BlockDrafter(BlockChain, Drafter):
         size = whole("block_size", block_size, 1, self.shape.block_size)
         anchor = whole("anchor", anchor, 0, self.target.shape.vocabulary - 1)
         x = np.concatenate((self.target.embed(anchor)[None], self.masks))  # (n, d)
-        slots = self.cache.take(len(x))
+        position = self.cache.rows  # of the anchor; cache rows from here on are left over from earlier texts
         for index, layer in enumerate(self.layers):
-            queries, keys, values = layer.project(x, self.rotary, slots)
-            x = layer.finish(x, layer.attend(queries, *self.cache.write(index, slots, keys, values), None))
-        self.cache.drop(len(x))  # nothing reads the block's own rows again
+            queries, *block = layer.project(x, self.rotary, slice(position, position + len(x)))
+            context = self.cache.keys[index], self.cache.values[index]  # (H_kv, slots, d_h)
+            mixed = self.attention(layer.grouped(queries), *block, *context, position)
+            x = layer.finish(x, layer.combined(mixed, len(x)))
         first = int(self.shape.layout == "dflash")  # the anchor's row predicts nothing there
         self.hidden = rms_norm(x[first : first + size], self.norm, self.target.shape.eps)
         return self.logits(self.hidden)

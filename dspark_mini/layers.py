@@ -76,14 +76,21 @@ class Layer:
 
     def attend(self, queries: Floats, keys: Floats, values: Floats, masked: NDArray[np.bool_] | None) -> Floats:
         """Attend to all rows except those where `masked` (n, slots) is true; the result is (n, d)."""
-        count, kv = len(queries), self.shape.kv_heads
-        grouped = queries.swapaxes(0, 1).reshape(kv, -1, self.shape.head_width)  # (H_kv, group · n, d_h)
-        grouped = grouped * np.float32(self.shape.head_width**-0.5)
+        grouped: Floats = self.grouped(queries) * self.shape.head_width**-0.5
         scores: Floats = grouped @ keys.swapaxes(1, 2)  # (H_kv, group · n, slots)
         if masked is not None:
-            scores.reshape(-1, count, keys.shape[1])[:, masked] = -np.inf
-        mixed: Floats = (softmax_rows(scores) @ values).reshape(-1, count, self.shape.head_width)
-        out: Floats = mixed.swapaxes(0, 1).reshape(count, -1) @ self.out
+            scores.reshape(-1, len(queries), keys.shape[1])[:, masked] = -np.inf
+        mixed: Floats = softmax_rows(scores) @ values
+        return self.combined(mixed, len(queries))
+
+    def grouped(self, queries: Floats) -> Floats:
+        """Stack the queries (n, H, d_h) of the heads that share keys and values: (H_kv, group · n, d_h)."""
+        return queries.swapaxes(0, 1).reshape(self.shape.kv_heads, -1, self.shape.head_width)
+
+    def combined(self, mixed: Floats, count: int) -> Floats:
+        """Put what the heads read, (H_kv, group · n, d_h), side by side, and project it to (n, d)."""
+        heads = mixed.reshape(-1, count, self.shape.head_width)  # (H, n, d_h)
+        out: Floats = heads.swapaxes(0, 1).reshape(count, -1) @ self.out
         return out
 
     def finish(self, x: Floats, mixed: Floats) -> Floats:

@@ -5,7 +5,7 @@ They have the interface of protocol.py, so `generate` runs on them as it does on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dspark_mini.corpus import DOMAINS, WRITERS
-from dspark_mini.drafters import make_drafter
+from dspark_mini.drafters import BlockDrafter, make_drafter, per_head
 from dspark_mini.transformer import LanguageModel
 from dspark_mini.weights import SHIPPED, drafter_header, load_weights, target_header, weight_file_errors
 from dspark_mini.words import Tokenizer
@@ -36,12 +36,15 @@ class SmallLM:
             cache.drop(cache.rows)
 
 
-def load(folder: Path = SHIPPED, drafters: Sequence[str] = DRAFTERS) -> SmallLM:
+def load(
+    folder: Path = SHIPPED, drafters: Sequence[str] = DRAFTERS, attention: Callable[..., Any] | None = None
+) -> SmallLM:
     """Load the small language model in NumPy.
 
     Args:
         folder: Directory with the weight files; by default those of the package.
         drafters: Names of the drafters to load.
+        attention: Your own block_attention (task 2.6), for DFlash and DSpark; by default the package's.
 
     Raises:
         ValueError: Weights are missing or do not fit together.
@@ -55,7 +58,10 @@ def load(folder: Path = SHIPPED, drafters: Sequence[str] = DRAFTERS) -> SmallLM:
         path = folder / f"{name}.safetensors"
         weights, header = load_weights(path)
         with weight_file_errors(path):
-            model.drafters[name] = make_drafter(weights, drafter_header(path, header), model.target)
+            drafter = make_drafter(weights, drafter_header(path, header), model.target)
+        if attention is not None and isinstance(drafter, BlockDrafter):
+            drafter.attention = per_head(attention)
+        model.drafters[name] = drafter
     return model
 
 
