@@ -14,6 +14,7 @@ import numpy as np
 
 from dspark_mini.corpus import DOMAINS, WRITERS
 from dspark_mini.drafters import BlockDrafter, make_drafter, per_head
+from dspark_mini.drafts import Logits
 from dspark_mini.transformer import LanguageModel
 from dspark_mini.weights import SHIPPED, drafter_header, load_weights, target_header, weight_file_errors
 from dspark_mini.words import Tokenizer
@@ -84,3 +85,31 @@ def prompts(tokenizer: Tokenizer, domain: str, count: int, seed: int = 0) -> lis
         raise ValueError(f"domain is {domain!r}; it must be one of {', '.join(DOMAINS)}.")
     rng = np.random.default_rng([seed, DOMAINS.index(domain), 2607])  # 2607 keeps the stream apart from training's
     return [tokenizer.encode(WRITERS[domain](rng)[0]) for _ in range(count)]
+
+
+def write_and_draft(model: SmallLM, prompt: list[int], length: int, drafter: str = "") -> tuple[list[int], list[Logits]]:
+    """Let the target continue a prompt greedily, and draft a block after every token of the continuation.
+
+    Args:
+        model: Target and drafters; their caches are emptied first.
+        prompt: Token ids.
+        length: Tokens of the continuation, unless it ends before.
+        drafter: Name of the drafter; without one nothing is drafted.
+
+    Returns:
+        The text without the prompt's tokens but the last; and one block of base logits (γ, V) per token of it but the
+        last, so that block i is drafted after token i.
+    """
+    model.clear()
+    before, text = prompt[:-1], prompt[-1:]
+    model.target.forward(before)
+    while len(text) <= length and text[-1:] != [model.tokenizer.end]:
+        text.append(int(model.target.forward(text[-1:])[-1].argmax()))
+    if not drafter:
+        return text, []
+    reader, blocks = model.drafters[drafter], list[Logits]()
+    reader.cache.extend(before)
+    for token in text[:-1]:
+        blocks.append(reader.block_logits(token, reader.shape.block_size))
+        reader.cache.extend([token])
+    return text, blocks
