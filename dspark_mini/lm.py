@@ -87,7 +87,9 @@ def prompts(tokenizer: Tokenizer, domain: str, count: int, seed: int = 0) -> lis
     return [tokenizer.encode(WRITERS[domain](rng)[0]) for _ in range(count)]
 
 
-def write_and_draft(model: SmallLM, prompt: list[int], length: int, drafter: str = "") -> tuple[list[int], list[Logits]]:
+def write_and_draft(
+    model: SmallLM, prompt: list[int], length: int, drafter: str = ""
+) -> tuple[list[int], list[Logits]]:
     """Let the target continue a prompt greedily, and draft a block after every token of the continuation.
 
     Args:

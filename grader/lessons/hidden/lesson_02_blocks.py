@@ -1,4 +1,4 @@
-"""Lesson 02, parallel drafting: oracles and hidden cases of 2.4 and 2.5."""
+"""Lesson 02, parallel drafting: oracles and hidden cases of 2.4 to 2.6."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.lessons.tasks import Rng, hidden
+from grader.lessons.tasks import Array, Rng, hidden
 from grader.run.child.calling import Call, call
 
 
@@ -94,9 +94,57 @@ def unreached(rng: Rng) -> Iterator[Call]:
     yield call([2, 1], 2)
 
 
+# --- 2.6 block_attention ----------------------------------------------------------------------------------------------
+def attention(
+    queries: Array, block_keys: Array, block_values: Array, context_keys: Array, context_values: Array, anchor: int
+) -> Array:
+    rows = []
+    for query in queries:
+        seen = [*zip(context_keys[:anchor], context_values[:anchor]), *zip(block_keys, block_values)]
+        scores = [math.fsum(query * key) / math.sqrt(len(query)) for key, _ in seen]
+        weights = [math.exp(score - max(scores)) for score in scores]
+        rows.append(sum(weight * value for weight, (_, value) in zip(weights, seen)) / sum(weights))
+    return np.array(rows)
+
+
+def heads(rng: Rng, context: int, anchor: int, size: int, width: int, scale: float = 1.0) -> Call:
+    """One head: scores of a few units for scale 1."""
+    block = (rng.normal(size=(size, width)) for _ in range(3))
+    rows = (rng.normal(size=(context, width)) for _ in range(2))
+    queries, *others = (*block, *rows)
+    return call(scale * queries, *others, anchor)
+
+
+def without_context(rng: Rng) -> Iterator[Call]:
+    for size in range(1, 7):
+        yield heads(rng, 0, 0, size, int(rng.integers(1, 9)))
+
+
+def before_anchor(rng: Rng) -> Iterator[Call]:
+    """Every anchor of a short text, and some of longer ones; queries of 0 leave the values alone."""
+    for anchor in range(6):
+        yield heads(rng, 5, anchor, 3, 4)
+        yield heads(rng, 5, anchor, 2, 1, scale=0.0)
+    yield heads(rng, 200, 120, 8, 32)
+
+
+def any_scores(rng: Rng) -> Iterator[Call]:
+    for _ in range(10):
+        context = int(rng.integers(1, 9))
+        yield heads(rng, context, context, int(rng.integers(1, 6)), int(rng.integers(1, 17)), scale=2.0)
+
+
+def huge_scores(rng: Rng) -> Iterator[Call]:
+    """Some queries have scores of thousands, others of a few units; and all scores of a query may be very low."""
+    for scale in (1e3, 1e5):
+        yield heads(rng, 4, 3, 3, 4, scale)
+        yield call([[1.0], [scale], [-scale]], [[-1.0], [-2.0], [-3.0]], [[1.0], [2.0], [3.0]], [[-4.0]], [[5.0]], 1)
+
+
 HIDDEN = {
     "2.4": hidden(
         packed_mask,
+        rows_and_columns=packed_blocks,
         context_before_anchor=single_blocks,
         both_directions_in_block=long_blocks,
         blocks_do_not_mix=packed_blocks,
@@ -105,5 +153,12 @@ HIDDEN = {
     ),
     "2.5": hidden(
         acceptance, passed_among_reached=all_rounds, condition_on_reaching=decays, unreached_is_nan=unreached
+    ),
+    "2.6": hidden(
+        attention,
+        block_reads_itself=without_context,
+        context_before_anchor=before_anchor,
+        scaled_softmax=any_scores,
+        large_scores=huge_scores,
     ),
 }
