@@ -12,6 +12,7 @@ from dspark_mini.viz.diagrams import block_layouts, who_depends_on_what
 from dspark_mini.viz.distributions import accepted_mass, emitted_laws, overlap_picture
 from dspark_mini.viz.economics import gain_bars, speedup_map, time_line
 from dspark_mini.viz.heads import bias_tables, block_shares
+from dspark_mini.viz.injection import kv_injection
 from dspark_mini.viz.masks import mask_picture, tree_mask_picture, verification_picture
 from dspark_mini.viz.overview import readme_picture
 from dspark_mini.viz.race import race_picture
@@ -33,6 +34,7 @@ __all__ = [
     "emitted_laws",
     "flat_batch",
     "gain_bars",
+    "kv_injection",
     "lines",
     "mask_picture",
     "overlap_picture",

@@ -44,6 +44,7 @@ EXAMPLES: dict[str, Callable[[], Picture]] = {
     "emitted_laws": lambda: viz.emitted_laws(P, {"the target alone": P, "accept by p/q, else from p": [0.4, 0.3, 0.3]}),
     "flat_batch": lambda: viz.flat_batch(FLAT["requests"], FLAT["positions"], FLAT["starts"]),
     "gain_bars": lambda: viz.gain_bars(GAINS, current=2, min_gain=0.45),
+    "kv_injection": lambda: viz.kv_injection(8, 5, 12, [0, 5, 11]),
     "lines": lambda: viz.lines(
         {"a": {"a": [1.0, 2.0], "b": [2.0, NAN]}, "$": {"b": [1, 1]}}, [1, 2], "x", {"x = 1": 1}, log_x=True
     ),
@@ -155,6 +156,7 @@ def test_an_empty_dict_is_refused(draw: Callable[[dict[str, Any]], object]) -> N
         (lambda: viz.emitted_laws(P, {"a": [1.0]}), r"laws\['a'\] has 1 entry"),
         (lambda: viz.flat_batch(FLAT["requests"], FLAT["positions"], [0, 3]), "starts has 2"),
         (lambda: viz.gain_bars({}, current=1), "decisions must be a dict"),
+        (lambda: viz.kv_injection(layers=6), r"feature_layers\[2\]"),
         (lambda: viz.lines({"a": {}}, [1], "x"), r"panels\['a'\] must be a dict"),
         (lambda: viz.lines({"a": {"b": [1, 2]}}, [1], "x"), r"panels\['a'\]\['b'\] has 2"),
         (lambda: viz.lines({"a": {"b": [np.inf]}}, [1], "x"), "finite"),

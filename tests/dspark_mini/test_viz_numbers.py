@@ -185,6 +185,13 @@ def test_diagrams_have_an_arrow_for_each_input_and_each_output() -> None:
     assert count(late, FancyArrowPatch) == 2 + 1
 
 
+def test_a_query_reads_the_fused_features_before_the_anchor_and_the_whole_block() -> None:
+    figure = viz.kv_injection(anchor_position=4, block_size=2, layers=6, feature_layers=[0, 3])
+    assert texts(figure).count("K, V") == 4 + 3 and "RMSNorm(W [h₀; h₃])" in texts(figure)
+    # into the target 4, out of two of its layers, 4 fused rows; 3 rows of the block; 7 into the query; 2 drafts
+    assert count(figure.axes[0], FancyArrowPatch) == 4 + 2 + 4 + 3 + 7 + 2
+
+
 def test_schedules_and_flat_batches_have_every_token_in_its_group() -> None:
     figure = viz.verify_schedule([[0.5, 0.5], [0.75], []], {"now": [1, 1, 0], "later": np.array([0, 0, 0])})
     now, later = figure.axes
