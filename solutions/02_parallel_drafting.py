@@ -380,6 +380,36 @@ viz.kv_injection(anchor_position=5, block_size=3, layers=8, feature_layers=[1, 4
 # thousands.
 
 # %% task="2.6"
+from dspark_mini.contracts import integer, numbers, takes
+
+@takes(
+    queries=numbers("n", "d"),
+    block_keys=numbers("n", "d"),
+    block_values=numbers("n", "d"),
+    context_keys=numbers("C", "d", empty=True),
+    context_values=numbers("C", "d", empty=True),
+    anchor_position=integer(high="C"),
+)
+def block_attention(queries, block_keys, block_values, context_keys, context_values, anchor_position):
+    """Attend as a DFlash drafter does: a block reads the target's features before its anchor, and itself.
+
+    Args:
+        queries: (n, d), one row per position of the block.
+        block_keys, block_values: (n, d), of the block's own rows.
+        context_keys, context_values: (C, d), of the target's fused features at positions 0..C − 1.
+        anchor_position: Position of the anchor in the text, 0 to C; its features are not known yet.
+    Returns: Array (n, d): one mix of values per query.
+    Example: queries [[0]], block_keys [[0]], block_values [[4]], context_keys [[0], [0]], context_values [[2], [9]],
+        anchor_position 1  →  [[3.0]]
+    """
+    ### BEGIN SOLUTION
+    # "...": the small model stacks its attention heads in front of (n, d)
+    keys = np.concatenate([context_keys[..., :anchor_position, :], block_keys], axis=-2)  # (anchor_position + n, d)
+    values = np.concatenate([context_values[..., :anchor_position, :], block_values], axis=-2)
+    scores = queries @ keys.swapaxes(-1, -2) / queries.shape[-1] ** 0.5  # (n, anchor_position + n)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True) @ values
+    ### END SOLUTION
 
 # %% check="2.6"
 check("2.6", block_attention)
