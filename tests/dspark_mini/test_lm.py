@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from dspark_mini.corpus import DOMAINS, WRITERS
+from dspark_mini.drafting import block_attention
 from dspark_mini.drafts import Logits, softmax
 from dspark_mini.engine import Steps, TreeSteps, generate
 from dspark_mini.laws import exact_law
-from dspark_mini.lm import DRAFTERS, SmallLM, load, prompts
+from dspark_mini.lm import DRAFTERS, SmallLM, load, prompts, write_and_draft
 from dspark_mini.shapes import DrafterShape, TargetShape, from_json, to_json
 from dspark_mini.weights import SHIPPED, load_weights, save_weights
 from dspark_mini.words import collect_words, join, split
@@ -237,3 +238,22 @@ def test_a_draft_vocabulary_names_each_token_of_the_target_once() -> None:
         DrafterShape(draft_vocabulary=(3, -1))
     with pytest.raises(ValueError, match=r"draft_vocabulary\[1\] must be a whole number from 0 to 39, not 40\."):
         DrafterShape(draft_vocabulary=(3, 40)).check_fits(TargetShape(40, feature_layers=(0, 2)))
+
+
+def test_the_block_drafters_run_on_block_attention_which_may_be_your_own(lm: SmallLM) -> None:
+    calls: list[tuple[int, ...]] = []
+
+    def own_attention(*arguments: Any) -> Any:
+        calls.append((*arguments[0].shape, arguments[-1]))
+        return block_attention(*arguments)
+
+    own = load(drafters=("dflash", "dspark"), attention=own_attention)
+    prompt = prompts(lm.tokenizer, "code", 1)[0]
+    for name, rows in (("dflash", 8), ("dspark", 7)):
+        lm.clear()
+        text, blocks = write_and_draft(lm, prompt, 4, name)
+        calls.clear()
+        again, own_blocks = write_and_draft(own, prompt, 4, name)
+        assert again == text and np.abs(np.array(blocks) - own_blocks).max() < 1e-3
+        # every block asks 3 heads in each of 2 layers, and sees the text before its anchor
+        assert calls == [(rows, 32, len(prompt) - 1 + i) for i in range(4) for _ in range(2 * 3)]
