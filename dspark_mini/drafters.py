@@ -79,6 +79,7 @@ class Drafter:
 
 def per_head(attention: Callable[..., Any]) -> Callable[..., Floats]:
     """Call an attention of one head, with the signature of block_attention, for each head in turn."""
+    attention = getattr(attention, "__wrapped__", attention)  # the drafter's arrays need no contract
 
     def over_heads(*arguments: Any) -> Floats:
         *stacked, anchor_position = arguments

@@ -14,6 +14,7 @@ import numpy as np
 
 from dspark_mini.corpus import DOMAINS, WRITERS
 from dspark_mini.drafters import BlockDrafter, make_drafter, per_head
+from dspark_mini.drafting import block_attention
 from dspark_mini.drafts import Logits
 from dspark_mini.transformer import LanguageModel
 from dspark_mini.weights import SHIPPED, drafter_header, load_weights, target_header, weight_file_errors
@@ -60,7 +61,7 @@ def load(
         weights, header = load_weights(path)
         with weight_file_errors(path):
             drafter = make_drafter(weights, drafter_header(path, header), model.target)
-        if attention is not None and isinstance(drafter, BlockDrafter):
+        if attention not in (None, block_attention) and isinstance(drafter, BlockDrafter):
             drafter.attention = per_head(attention)
         model.drafters[name] = drafter
     return model

@@ -536,7 +536,7 @@ import time
 
 from dspark_mini.lm import load, prompts as lm_prompts
 
-lm = load()
+lm = load(attention=own("2.6"))
 blocks = replace(steps, trim=len, block_size=lambda trace: 7)
 
 
