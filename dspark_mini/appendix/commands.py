@@ -1,4 +1,4 @@
-"""The commands `dspark-mini appendix train` and `dspark-mini appendix reproduce`."""
+"""The commands `dspark-mini appendix train`, `reproduce` and `smollm`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dspark_mini.appendix.devices import require_torch
+from dspark_mini.appendix.smollm.commands import smollm
 from dspark_mini.workspace import UserError
 
 app = typer.Typer(
@@ -16,6 +17,7 @@ app = typer.Typer(
     help="Train the models in torch, and repeat the paper's experiments on them.",
 )
 Folder = Annotated[Path, typer.Option("--folder", help="Directory of checkpoints and weights.")]
+app.command()(smollm)
 WEIGHTS, EVIDENCE = Path("build/appendix"), Path("build/evidence")
 
 

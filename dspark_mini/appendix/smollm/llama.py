@@ -1,0 +1,137 @@
+"""A Llama-type model on the CPU for one text at a time: fused projections, preallocated caches, few calls per layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from dspark_mini.appendix.smollm.checkpoint import Config, read_config, read_weights
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Weights of a layer; projections of the same input are one matrix."""
+
+    input_norm: Tensor  # (d,)
+    query_key_value: Tensor  # ((H + 2 H_kv) · d_h, d)
+    output: Tensor  # (d, H · d_h)
+    post_norm: Tensor  # (d,)
+    gate_up: Tensor  # (2 d_ff, d)
+    down: Tensor  # (d, d_ff)
+
+
+class Llama:
+    """A Llama-type model with the cache of one text; `rows` is the number of tokens in it, and may be lowered.
+
+    Args:
+        folder: Hugging Face folder with config.json and safetensors.
+        dtype: Dtype of weights, cache and computation.
+        slots: Tokens that the cache can hold.
+        feature_layers: Layers whose outputs are kept in `features` (slots, m, d).
+
+    Raises:
+        ValueError: The folder does not hold such a model, or not all of it.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        dtype: torch.dtype = torch.bfloat16,
+        slots: int = 1024,
+        feature_layers: tuple[int, ...] = (),
+    ) -> None:
+        self.config = config = read_config(folder)
+        weights = read_weights(folder, config, dtype)
+        self.embedding = weights["model.embed_tokens.weight"]
+        self.head = weights.get("lm_head.weight", self.embedding)
+        self.norm = weights["model.norm.weight"]
+        self.layers = [_layer(weights, f"model.layers.{index}.") for index in range(config.num_hidden_layers)]
+        self.cos, self.sin = (table.to(dtype) for table in _rotation(config, slots))
+        self.rows, self.slots, self.feature_layers = 0, slots, feature_layers
+        # keys of all key-value heads, then their values
+        self.cache = torch.zeros(len(self.layers), 2 * config.num_key_value_heads, slots, config.head_dim, dtype=dtype)
+        self.features = torch.zeros(slots, len(feature_layers), config.hidden_size, dtype=dtype)
+        self.seen = torch.ones(slots, slots, dtype=torch.bool).tril()
+
+    @torch.inference_mode()
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Run the next tokens (n,), add a row per token to the cache, and return their last hidden states. (n, d)
+
+        Raises:
+            ValueError: The cache is full.
+        """
+        start, stop = self.rows, self.rows + len(tokens)
+        if stop > self.slots:
+            raise ValueError(f"The text has {stop} tokens, but the cache has {self.slots} slots.")
+        cos, sin = self.cos[start:stop], self.sin[start:stop]
+        groups = self.config.num_attention_heads // self.config.num_key_value_heads
+        mask = self.seen[start:stop, :stop].repeat_interleave(groups, 0) if len(tokens) > 1 else None
+        size, eps = (self.config.hidden_size,), self.config.rms_norm_eps
+        x = self.embedding[tokens]
+        for index, layer in enumerate(self.layers):
+            normed = F.rms_norm(x, size, layer.input_norm, eps)
+            mixed = self._attend(index, F.linear(normed, layer.query_key_value), cos, sin, mask)
+            x = torch.addmm(x, mixed, layer.output.T)
+            gate, up = F.linear(F.rms_norm(x, size, layer.post_norm, eps), layer.gate_up).chunk(2, -1)
+            x = torch.addmm(x, F.silu(gate) * up, layer.down.T)
+            if index in self.feature_layers:
+                self.features[start:stop, self.feature_layers.index(index)] = x
+        self.rows = stop
+        return F.rms_norm(x, size, self.norm, eps)
+
+    @torch.inference_mode()
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Apply the LM head to last hidden states (n, d). (n, V)"""
+        return F.linear(hidden, self.head)
+
+    @property
+    def weight_bytes(self) -> int:
+        """Bytes of weights that a forward of one token reads; of the embedding, it reads only a row."""
+        tensors = [self.head, self.norm, *(tensor for layer in self.layers for tensor in vars(layer).values())]
+        return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+
+    def _attend(self, index: int, projected: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None) -> Tensor:
+        """Rotate queries and keys, write keys and values into the cache, and attend. (n, H · d_h)"""
+        count, kv_heads, heads = len(cos), self.config.num_key_value_heads, self.config.num_attention_heads
+        projected = projected.view(count, -1, self.config.head_dim)
+        turned = torch.addcmul(projected * cos, projected.roll(self.config.head_dim // 2, -1), sin)  # values stay
+        cache, stop = self.cache[index], self.rows + count
+        cache[:, self.rows : stop] = turned[:, heads:].transpose(0, 1)
+        queries = (
+            turned[:, :heads].unflatten(1, (kv_heads, -1)).transpose(0, 1).flatten(1, 2)
+        )  # (H_kv, n · groups, d_h)
+        keys, values = cache[None, :kv_heads, :stop], cache[None, kv_heads:, :stop]
+        mixed = F.scaled_dot_product_attention(queries[None], keys, values, mask)[0]
+        return mixed.unflatten(1, (count, -1)).transpose(0, 1).flatten(1)
+
+
+def _layer(weights: dict[str, Tensor], prefix: str) -> Layer:
+    def fused(*names: str) -> Tensor:
+        return torch.cat([weights[f"{prefix}{name}.weight"] for name in names])
+
+    return Layer(
+        fused("input_layernorm"),
+        fused("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
+        fused("self_attn.o_proj"),
+        fused("post_attention_layernorm"),
+        fused("mlp.gate_proj", "mlp.up_proj"),
+        fused("mlp.down_proj"),
+    )
+
+
+def _rotation(config: Config, slots: int) -> tuple[Tensor, Tensor]:
+    """Return factors of x and of x rolled by half a head, for queries, keys and values. (slots, heads, d_h) each
+
+    x · cos + roll(x) · sin turns each pair (i, i + d_h / 2) by its angle (RoPE); the angle of values is 0.
+    """
+    frequencies = config.rope_theta ** -(torch.arange(0, config.head_dim, 2).float() / config.head_dim)
+    angles = torch.arange(slots)[:, None].float() * frequencies  # (slots, d_h / 2)
+    cos, sin = torch.cat((angles.cos(), angles.cos()), -1), torch.cat((-angles.sin(), angles.sin()), -1)
+    turned, kept = config.num_attention_heads + config.num_key_value_heads, config.num_key_value_heads
+    cos = torch.cat((cos[:, None].expand(-1, turned, -1), torch.ones(slots, kept, config.head_dim)), 1)
+    sin = torch.cat((sin[:, None].expand(-1, turned, -1), torch.zeros(slots, kept, config.head_dim)), 1)
+    return cos, sin

@@ -1,0 +1,65 @@
+"""What a forward of n tokens costs on this machine, and how near plain decoding comes to what memory allows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from dspark_mini.appendix.smollm.llama import Llama
+
+COUNTS = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # tokens per forward
+CONTEXT = 256  # tokens already in the cache
+LARGE = 2**27  # float32 numbers, 512 MB: more than any cache holds
+
+
+def memory_bandwidth(repeats: int = 5, count: int = LARGE) -> float:
+    """Measure the fastest reading of a large array, in bytes per second."""
+    array = torch.ones(count)
+    return count * array.element_size() / _fastest(array.sum, repeats)
+
+
+def forward_times(model: Llama, counts: Sequence[int] = COUNTS, repeats: int = 7) -> list[float]:
+    """Measure forwards of n tokens, LM head included, after a text of CONTEXT tokens; the fastest of each, in seconds.
+
+    The numbers of tokens take turns, so that a slow moment of the machine does not fall on one of them.
+    """
+    model.rows = 0
+    model.forward(torch.zeros(CONTEXT, dtype=torch.long))
+
+    def run(tokens: torch.Tensor) -> None:
+        model.rows = CONTEXT
+        model.logits(model.forward(tokens))
+
+    blocks = [torch.zeros(count, dtype=torch.long) for count in counts]
+    rounds = [[_fastest(partial(run, block), 1) for block in blocks] for _ in range(repeats)]
+    return [min(times) for times in zip(*rounds)]
+
+
+def report(folder: Path, say: Callable[[str], object]) -> None:
+    """Print T(1)…T(16) in bfloat16 and float32, and the bound for plain decoding."""
+    bandwidth = memory_bandwidth()
+    say(f"Milliseconds of a forward on {torch.get_num_threads()} thread(s), and in one-token forwards:")
+    say("tokens      " + "".join(f"{count:>8}" for count in COUNTS))
+    for dtype in (torch.bfloat16, torch.float32):
+        model, name = Llama(folder, dtype, CONTEXT + max(COUNTS)), str(dtype).removeprefix("torch.")
+        times = forward_times(model)
+        say(f"{name:12}" + "".join(f"{1e3 * value:8.1f}" for value in times))
+        say(" " * 12 + "".join(f"{value / times[0]:8.2f}" for value in times))
+        bound = model.weight_bytes / bandwidth
+        say(
+            f"One token reads {model.weight_bytes / 1e6:.0f} MB of weights; at {bandwidth / 1e9:.1f} GB/s that takes "
+            f"{1e3 * bound:.1f} ms, {bound / times[0]:.2f} of the time measured."
+        )
+
+
+def _fastest(call: Callable[[], object], repeats: int) -> float:
+    times = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - started)
+    return min(times)

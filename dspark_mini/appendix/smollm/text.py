@@ -1,0 +1,42 @@
+"""Text and token ids: the tokenizer of a Hugging Face folder, and SmolLM2's chat template."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tokenizers import Tokenizer
+
+SYSTEM = "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
+END = "<|im_end|>"
+
+
+class Text:
+    """Tokenizer of a chat model.
+
+    Args:
+        folder: Hugging Face folder with tokenizer.json.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        if (end := self.tokenizer.token_to_id(END)) is None:
+            raise ValueError(f"{folder / 'tokenizer.json'} has no token {END}.")
+        self.end: int = end
+
+    def encode(self, text: str) -> list[int]:
+        """Return the token ids of a text; special tokens may be spelt out."""
+        ids: list[int] = self.tokenizer.encode(text).ids
+        return ids
+
+    def decode(self, ids: list[int]) -> str:
+        """Return the text of token ids, without special tokens."""
+        text: str = self.tokenizer.decode(ids)
+        return text
+
+    def question(self, prompt: str) -> list[int]:
+        """Return the ids up to the first token of the assistant's answer."""
+        return self.encode(f"{SYSTEM}<|im_start|>user\n{prompt}{END}\n<|im_start|>assistant\n")
+
+    def user_turn(self, opener: str) -> list[int]:
+        """Return the ids of a conversation in which the user has written only an opener."""
+        return self.encode(f"{SYSTEM}<|im_start|>user\n{opener}")
