@@ -24,6 +24,7 @@ from grader.check.text import STATUS_WORDS, fix_first
 from grader.lessons.checks import TASKS
 from grader.own_work import OwnWork, after_lesson, next_hint, own_work, unsaved, when_saved, why_unreadable
 from grader.run.grading import Result
+from grader.run.kit import secret_from, use_secret
 
 
 def mount(app: typer.Typer) -> None:
@@ -99,6 +100,10 @@ def grade(
     db: Annotated[str | None, typer.Option(help="URL of the gradebook, such as postgresql+psycopg://…")] = None,
     ci: Annotated[bool, typer.Option("--ci", help="Print the points for a GitHub workflow.")] = False,
     min_score: Annotated[float, typer.Option(help="With --ci: fail below this score.")] = 0.0,
+    secret_file: Annotated[
+        Path | None,
+        typer.Option(help="Draw the hidden cases with the secret in this file; it is made once. Default: your own."),
+    ] = None,
     unsafe_no_sandbox: Annotated[
         bool, typer.Option("--unsafe-no-sandbox", help="Run the code with your own rights; only for code you trust.")
     ] = False,
@@ -109,6 +114,10 @@ def grade(
     from grader.export.outputs import Outputs
     from grader.grade_paths import GradeOptions, grade_paths
 
+    try:
+        use_secret(secret_from(secret_file))
+    except (OSError, ValueError) as error:
+        raise UserError(f"The secret of the hidden cases cannot be used. {error}") from None
     outputs = Outputs(
         canvas=canvas,
         moodle=moodle,

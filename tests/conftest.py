@@ -34,6 +34,14 @@ def needs_sandbox() -> None:
     require_sandbox()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the secret of the tests' gradings out of the user's own configuration."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        yield
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup() -> Iterator[Any]:
     return (yield from _skipped_without_sandbox())

@@ -55,7 +55,9 @@ def table_for(task: Task, variants: Sequence[Variant]) -> Table:
 
 def as_if(about: str) -> str:
     """Let a sentence follow "as if": its first letter becomes small, unless it is a symbol or an abbreviation."""
-    is_symbol = about.startswith(("True", "False")) or about[1:2] in "_/′₁₂" or about[:2].isupper() or (about[1:2] == " " and about[0] != "A")
+    if about.startswith("A "):
+        return f"a {about[2:]}"
+    is_symbol = about.startswith(("True", "False")) or about[1:2] in " _/′₁₂" or about[:2].isupper()
     return about if is_symbol else about[0].lower() + about[1:]
 
 

@@ -1,7 +1,7 @@
 """Grading a batch: several submissions at a time, each result saved at once, resumable after an interruption.
 
-A job is known by a key: a hash of the submission's name, of its content, of the kit, and of whether the sandbox was
-there. Resuming a batch takes the results with the same keys from the journal and grades the rest.
+A job is known by a key: a hash of the submission's name, of its content, of the kit and the secret, and of whether the
+sandbox was there. Resuming a batch takes the results with the same keys from the journal and grades the rest.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from grader.read.submissions import Source, plain_content
 from grader.run.grading import not_graded
 from grader.run.journal import Journal, Results
-from grader.run.kit import kit_fingerprint
+from grader.run.kit import grading_fingerprint
 from grader.run.pools import Pool
 
 WAIT_SECONDS = 0.2  # how long until an interruption is noticed
@@ -98,7 +98,7 @@ def _result(future: Future[dict[str, Any]], job: Job) -> dict[str, Any]:
 
 def _key(source: Source, sandbox: bool) -> str:
     content = plain_content(source)
-    parts = (source.name, source.path.name, kit_fingerprint(), str(sandbox), source.unreadable)
+    parts = (source.name, source.path.name, grading_fingerprint(), str(sandbox), source.unreadable)
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass"))
     digest.update(b"\0" if content is None else hashlib.sha256(content).digest())
     return digest.hexdigest()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.read.submissions import Source, plain_content
-from grader.run.kit import kit_fingerprint
+from grader.run.kit import kit_fingerprint, secret_in_use, use_secret
 from grader.run.process import child_library
 from grader.run.worker import graded
 
@@ -52,7 +52,7 @@ class ClusterPool:
             future: Future[dict[str, Any]] = Future()
             future.set_result(graded(source, Path(), self._sandbox))
             return future
-        job = (source.name, source.path.name, content, self._sandbox, kit_fingerprint())
+        job = (source.name, source.path.name, content, self._sandbox, kit_fingerprint(), secret_in_use())
         sent: Future[dict[str, Any]] = self._executor.submit(grade_content, *job)
         return sent
 
@@ -89,7 +89,7 @@ def cluster_pool(address: str, sandbox: bool) -> Iterator[ClusterPool]:
             pool.stop()
 
 
-def grade_content(name: str, file: str, content: bytes, sandbox: bool, kit: str) -> dict[str, Any]:
+def grade_content(name: str, file: str, content: bytes, sandbox: bool, kit: str, secret: str) -> dict[str, Any]:
     """Grade a submission, on a machine that does not have its file.
 
     Args:
@@ -98,12 +98,14 @@ def grade_content(name: str, file: str, content: bytes, sandbox: bool, kit: str)
         content: what the file holds.
         sandbox: isolate the submission's code.
         kit: kit_fingerprint() of the one who asks.
+        secret: That hidden cases are drawn with.
 
     Raises:
         RuntimeError: the kit here is another one, whose scores may differ.
     """
     if kit != kit_fingerprint():
         raise RuntimeError("The worker has another version of the kit.")
+    use_secret(secret)
     with tempfile.TemporaryDirectory(prefix="dspark-mini-") as folder, child_library() as library:
         path = Path(folder, Path(file).name)
         path.write_bytes(content)

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from grader.lessons.paths import ROOT
 from grader.read.submissions import Source
 from grader.run.grading import not_graded
+from grader.run.kit import secret_in_use
 from grader.run.own_process import ONE_THREAD
 from grader.run.process import child_library
 from grader.run.worker import GRACE_SECONDS
@@ -53,6 +54,7 @@ class Worker:
     def grade(self, source: Source) -> dict[str, Any]:
         """Grade one submission; if the process dies, the result says so."""
         request = {"name": source.name, "path": str(source.path.absolute()), "unreadable": source.unreadable}
+        request["secret"] = secret_in_use()
         try:
             process = self._running()
             assert process.stdin is not None and process.stdout is not None

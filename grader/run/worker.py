@@ -20,6 +20,7 @@ from typing import Any
 
 from grader.read.submissions import Source
 from grader.run.grading import grade, not_graded
+from grader.run.kit import use_secret
 from grader.run.sandbox import NoSandbox
 
 GRACE_SECONDS = 3.0
@@ -43,6 +44,7 @@ def main(library: str, scratch: str, sandbox: str) -> None:
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
     while True:
         request = json.loads(requests.get())
+        use_secret(request["secret"])
         source = Source(request["name"], Path(request["path"]), request["unreadable"])
         signal.alarm(JOB_SECONDS)
         answers.write(json.dumps(graded(source, Path(library), sandbox == "sandbox")) + "\n")

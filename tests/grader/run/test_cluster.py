@@ -40,7 +40,7 @@ def test_cluster_gives_the_same_results_as_this_machine(address: str, make_noteb
 
 def test_worker_with_another_kit_grades_nothing() -> None:
     with pytest.raises(RuntimeError, match="another version"):
-        cluster.grade_content("ann", "lesson.ipynb", b"", False, "another kit")
+        cluster.grade_content("ann", "lesson.ipynb", b"", False, "another kit", "")
 
 
 def test_address_where_nobody_answers_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

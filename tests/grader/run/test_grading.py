@@ -225,6 +225,21 @@ def test_another_kit_has_other_hidden_cases(monkeypatch: pytest.MonkeyPatch) -> 
     assert kit.grading_seed("2.5") != before
 
 
+def test_another_secret_has_other_hidden_cases_and_other_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def seeds(file: Path) -> tuple[int, str]:
+        kit.use_secret(kit.secret_from(file))
+        return kit.grading_seed("2.5"), kit.grading_fingerprint()
+
+    monkeypatch.setattr(kit, "_secret", "")
+    one, other = tmp_path / "new" / "secret", tmp_path / "other"
+    first, second = seeds(one), seeds(other)
+    assert first[0] != second[0] and first[1] != second[1] and seeds(one) == first
+    assert one.stat().st_mode & 0o077 == 0 and kit.secret_in_use() not in first[1]
+    other.write_text("\n")
+    with pytest.raises(ValueError, match="is empty"):
+        kit.secret_from(other)
+
+
 def test_a_submission_that_takes_all_its_time_to_load_is_too_slow(
     tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
