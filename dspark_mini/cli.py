@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from dspark_mini.appendix import commands as appendix_commands
 from dspark_mini.corpus import DOMAINS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import secrets
+import shlex
 import signal
 import socket
 import subprocess
@@ -76,7 +77,14 @@ def _lab_command(folder: Path, port: int) -> list[str]:
     server = [f"--ServerApp.root_dir={folder.resolve()}", f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
     # The layout of a user's other projects is left alone, and none of their tabs are opened here.
     layout = [f"--LabApp.workspaces_dir={folder.resolve() / '.jupyterlab'}"]
-    return [sys.executable, "-m", "jupyterlab", *quiet, *root, *server, *layout]
+    return [sys.executable, "-m", "jupyterlab", *quiet, *root, *server, *layout, *_terminal()]
+
+
+def _terminal() -> list[str]:
+    """Name the user's shell, so that it is not started as a login shell, which would set PATH anew."""
+    if os.name != "posix":
+        return []
+    return [f"--ServerApp.terminado_settings=shell_command={shlex.quote(os.environ.get('SHELL') or 'sh')}"]
 
 
 def _wait_for_answer(lab: subprocess.Popen[bytes], port: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,7 @@ from grader.read.submissions import Source, Unreadable, read_submission, tasks_o
 from grader.run.child.loader import new_namespace, run_piece
 from grader.run.kit import grading_seed
 
-WIDTH = 88  # columns of text in a notebook, which breaks longer lines in mid-word
+WIDTH = 80  # columns of a report in a notebook
 
 
 class CheckFailed(AssertionError):
@@ -57,7 +58,7 @@ def check(task: str, function: Callable[..., Any]) -> None:
         raise CheckFailed(wrapped(f"{report}\n{next_line}", WIDTH))
     _show(report)
     if _is_complete(found.lesson) and not was_complete:
-        print(after_lesson(found.lesson))
+        _show(_Text(after_lesson(found.lesson)))
 
 
 def _is_complete(lesson: str) -> bool:
@@ -77,8 +78,7 @@ def hint(task: str) -> None:
     found = _task(task)
     function = vars(sys.modules["__main__"]).get(found.function)
     passes = callable(function) and found.check(function).passed
-    text = next_hint(found, Path(), passes)
-    print(text if passes else wrapped(text, WIDTH))
+    _show(_Text(next_hint(found, Path(), passes)))
 
 
 def own(task: str) -> Callable[..., Any]:
@@ -150,7 +150,17 @@ def _task(task: str) -> Task:
     return TASKS[task]
 
 
-def _show(report: Report) -> None:
+class _Text(str):
+    """Text that a notebook breaks between words, where it would break what is printed in mid-word."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre style='margin:0;padding:0;white-space:pre-wrap;word-break:normal'>{html.escape(self)}</pre>"
+
+
+def _show(report: Report | _Text) -> None:
     """Display the report with its formats in a notebook, print it anywhere else."""
     try:
         from IPython import get_ipython

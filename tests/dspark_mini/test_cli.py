@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -16,6 +17,7 @@ from typing import Any
 
 import pytest
 import typer
+from tornado.websocket import websocket_connect
 from typer.testing import CliRunner
 
 from dspark_mini import cli
@@ -169,6 +171,24 @@ def test_pytest_shows_one_test_per_task_of_a_notebook(student: Path) -> None:
         assert solved or "TODO 2.1 is not started" in done.stdout
 
 
+def said_in_terminal(base: str, token: str, line: str) -> str:
+    """Type a line in a terminal of JupyterLab, and return the line that it prints."""
+
+    async def talk() -> str:
+        made = urllib.request.Request(f"{base}/api/terminals?token={token}", method="POST")
+        with urllib.request.urlopen(made, timeout=60) as reply:
+            name = json.load(reply)["name"]
+        socket = await websocket_connect(f"{base}/terminals/websocket/{name}?token={token}".replace("http", "ws", 1))
+        await socket.write_message(json.dumps(["stdin", f'echo "<$({line})>"\r']))
+        heard = ""
+        while not (found := re.search(r"<([^$>]*)>", heard)):
+            message = json.loads(await asyncio.wait_for(socket.read_message(), 60))
+            heard += message[1] if message[0] == "stdout" else ""
+        return found[1]
+
+    return asyncio.run(talk())
+
+
 def test_learn_copies_the_lessons_and_prints_the_address_of_the_first_that_is_not_solved(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "dspark_mini", "learn", "--no-browser"]
     environment = os.environ | {"COLUMNS": "40", "PYTHONUNBUFFERED": "1", "PYTHONPATH": str(ROOT)}
@@ -182,6 +202,13 @@ def test_learn_copies_the_lessons_and_prints_the_address_of_the_first_that_is_no
         with urllib.request.urlopen(address, timeout=60) as page:
             assert page.status == 200 and b"JupyterLab" in page.read()
         assert (tmp_path / "work" / f"{LESSON}.ipynb").exists()
+        base, token = address.split("/lab/tree/")[0], address.split("token=")[1]
+        assert said_in_terminal(base, token, "command -v dspark-mini") == str(
+            Path(sys.executable).parent / "dspark-mini"
+        )
+        settings = f"{base}/lab/api/settings/@jupyterlab/apputils-extension:notification?token={token}"
+        with urllib.request.urlopen(settings, timeout=60) as reply:
+            assert json.load(reply)["schema"]["properties"]["fetchNews"]["default"] == "false"  # no pop-up
     finally:
         lab.send_signal(signal.SIGTERM)
         assert lab.wait(timeout=60) == 0
