@@ -127,3 +127,13 @@ def two_prompts_or_more(plain_tokens: list[int]) -> None:
     """An error shows only between prompts."""
     if len(plain_tokens) < 2:
         raise ValueError(f"plain_tokens has {len(plain_tokens)} entry, but an interval takes two prompts or more.")
+
+
+# --- Lesson 10 --------------------------------------------------------------------------------------------------------
+
+
+def verified_of_drafted(drafted: list[int], verified: list[int], accepted: list[int]) -> None:
+    """A round verifies at most what was drafted, and accepts at most what was verified."""
+    for at, (size, seen, kept) in enumerate(zip(drafted, verified, accepted)):
+        whole(f"verified[{at}]", seen, 0, size)
+        whole(f"accepted[{at}]", kept, 0, seen)
