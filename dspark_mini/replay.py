@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from safetensors import safe_open
 from dspark_mini.kinds import whole
 
 Floats = NDArray[np.float64]
-View = dict[str, Any]  # the arguments of one call of a policy
+View = dict[str, Any]  # the arguments of plan_round, in their order
 Plan = dict[str, int]
 PolicyBatch = Callable[[list[View]], Sequence[Any]]  # answers many calls at once
 
@@ -122,10 +122,15 @@ class Replay:
 
     def view(self) -> View:
         """What a policy sees, in plain data that is safe to change."""
-        history = {name: list(getattr(self, name)) for name in ("drafted", "verified", "accepted", "expected")}
-        times = {"draft_times": self.costs.draft_times.copy(), "verify_times": self.costs.verify_times.copy()}
-        history["expected"] = np.array(self.expected)  # type: ignore[assignment]
-        return {"survivals": self.survivals.copy(), **history, **times}
+        return {
+            "survivals": self.survivals.copy(),
+            "drafted": list(self.drafted),
+            "verified": list(self.verified),
+            "accepted": list(self.accepted),
+            "expected": np.array(self.expected),
+            "draft_times": self.costs.draft_times.copy(),
+            "verify_times": self.costs.verify_times.copy(),
+        }
 
     def play(self, plan: Plan) -> None:
         """Play one round: pay for its drafts, verify as many as the plan says, and commit what the target says."""
@@ -161,7 +166,15 @@ def checked_plan(result: Any, drafts: int) -> Plan:
     }
 
 
-def replay_all(policy: PolicyBatch, replays: Sequence[Replay]) -> Iterator[tuple[Replay, View, Any]]:
+class Refused(NamedTuple):
+    """A plan that is not allowed: what the policy saw and returned, and why it was refused."""
+
+    view: View
+    result: Any
+    why: str
+
+
+def replay_all(policy: PolicyBatch, replays: Sequence[Replay]) -> Iterator[Refused]:
     """Play texts to their ends, all of them one round at a time.
 
     Args:
@@ -169,7 +182,7 @@ def replay_all(policy: PolicyBatch, replays: Sequence[Replay]) -> Iterator[tuple
         replays: Fresh ones; they are played in place.
 
     Yields:
-        Every plan that was not allowed, with the replay and the view; that round and the next are decoded plainly.
+        Every plan that is not allowed; plain decoding takes its place.
     """
     while going := [replay for replay in replays if not replay.ended]:
         views = [replay.view() for replay in going]
@@ -177,7 +190,7 @@ def replay_all(policy: PolicyBatch, replays: Sequence[Replay]) -> Iterator[tuple
             try:
                 plan = checked_plan(result, len(replay.survivals))
             except ValueError as error:
-                yield replay, view, error
+                yield Refused(view, result, str(error))
                 plan = dict(PLAIN)
             replay.play(plan)
 
@@ -193,8 +206,8 @@ def speeds(policy: Callable[..., Any], recordings: Recordings) -> dict[str, floa
         ValueError: A plan was not allowed.
     """
     replays = all_replays(recordings)
-    for _, _, error in replay_all(lambda views: [policy(**view) for view in views], replays):
-        raise error
+    for refused in replay_all(lambda views: [policy(*view.values()) for view in views], replays):
+        raise ValueError(refused.why)
     return speeds_of(replays)
 
 
@@ -226,16 +239,17 @@ def total_score(by_machine: Mapping[str, float]) -> float:
 
 def fixed(block_size: int, width: int = 1) -> Callable[..., Plan]:
     """The policy that drafts and verifies the same number of tokens in every round."""
-    return lambda survivals, **_: {"verify_length": len(survivals), "block_size": block_size, "width": width}
+    return lambda survivals, *_: {"verify_length": len(survivals), "block_size": block_size, "width": width}
 
 
 def threshold(lowest: float) -> Callable[..., Plan]:
     """The policy that drafts a chain of seven, and verifies the drafts whose survival is high enough."""
-    return lambda survivals, **_: {"verify_length": int((survivals >= lowest).sum()), "block_size": 7, "width": 1}
+    return lambda survivals, *_: {"verify_length": int((survivals >= lowest).sum()), "block_size": 7, "width": 1}
 
 
-def scheduler(survivals: Floats, verify_times: Floats, **_: Any) -> Plan:
+def scheduler(survivals: Floats, *others: Any) -> Plan:
     """DSpark's scheduler for a single request: verify one draft more while that raises the tokens per time."""
+    verify_times = others[-1]
     theta = np.cumsum([1.0, *survivals]) / verify_times[: len(survivals) + 1]
     falls = np.append(theta[1:] <= theta[:-1], True)
     return {"verify_length": int(falls.argmax()), "block_size": 7, "width": 1}

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -55,6 +55,7 @@ class Session:
     answered: bool = False  # some call returned a value
     timed_out: bool = False
     stopped: str = ""  # why nothing more is asked of the function
+    results: dict[Any, Any] = field(default_factory=dict)  # what several properties of this check look at
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """Make cases; in grading they are made for the first submission and kept for the others."""
@@ -115,6 +116,15 @@ class Judge(Protocol):
 
     def __call__(self, session: Session) -> Evidence | None:
         """Return None where the property holds, otherwise the evidence."""
+        ...
+
+
+@runtime_checkable
+class Scorer(Protocol):
+    """A judge that also scores, for a figure beyond the points."""
+
+    def scores(self, session: Session) -> Mapping[str, float]:
+        """Return the scores by machine."""
         ...
 
 

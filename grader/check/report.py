@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from dspark_mini.replay import total_score
 from grader.check import text
 
 PASS, PARTIAL, FAIL, ERROR, TIMEOUT, MISSING = "pass", "partial", "fail", "error", "timeout", "missing"
@@ -63,6 +64,7 @@ class Report:
     look_at: str = ""  # the property that the diagnosis points to
     reason: str = ""  # why the function could not be called at all
     reference: str = ""  # source of the reference; filled only where the task passes
+    scores: Mapping[str, float] = field(default_factory=dict)  # by machine, of a task that is also scored
 
     @property
     def points(self) -> int:
@@ -91,7 +93,12 @@ class Report:
             "diagnosis": self.diagnosis,
             "look_at": self.look_at,
             "properties": [result.to_json() for result in self.properties],
-        }
+        } | self._scores_to_json()
+
+    def _scores_to_json(self) -> dict[str, Any]:
+        if not self.scores:
+            return {}
+        return {"score": round(total_score(self.scores), 1), "scores": {k: round(v, 1) for k, v in self.scores.items()}}
 
     def __repr__(self) -> str:
         return str(self)

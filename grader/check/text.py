@@ -80,13 +80,22 @@ def headline(task: Task) -> str:
 def rows(task: Task) -> list[tuple[str, str]]:
     """The lines below the headline: what to mend first, its evidence and hint, the other properties by name."""
     if task["status"] in ("pass", "missing"):
-        return []
+        return score_line(task)
     if task["reason"]:
         return [("got", task["reason"])]
     first, *others = failures(task)
     mistake = [("mistake", task["diagnosis"])] if task["diagnosis"] else []
-    lines = [*mistake, ("property", f"{first['name']}: {first['says']}"), *evidence(first), ("hint", first["hint"])]
+    found = [("property", f"{first['name']}: {first['says']}"), *evidence(first), ("hint", first["hint"])]
+    lines = [*score_line(task), *mistake, *found]
     return [*lines, *([("also open", ", ".join(other["name"] for other in others))] if others else [])]
+
+
+def score_line(task: Task) -> list[tuple[str, str]]:
+    """The line with the score of a task that is also scored: 0 is plain decoding, 100 the reference."""
+    if "score" not in task:
+        return []
+    by_machine = ", ".join(f"{name} {score:.0f}" for name, score in task["scores"].items())
+    return [("score", f"{task['score']:.1f}: {by_machine}; the reference has 100")]
 
 
 def of_task(task: Task) -> str:

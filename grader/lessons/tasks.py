@@ -23,6 +23,7 @@ from grader.check.judges import (
     Example,
     Law,
     NotStarted,
+    Scorer,
     Session,
     Stopped,
     Values,
@@ -44,9 +45,12 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Hidden:
-    """What a bundle leaves out of a task: an independent solution, and cases for some properties by name."""
+    """What a bundle leaves out of a task: an independent solution, and cases for some properties by name.
 
-    oracle: Callable[..., Any]
+    A task with many right answers has no oracle.
+    """
+
+    oracle: Callable[..., Any] | None
     cases: Mapping[str, Callable[[Rng], Any]]
 
 
@@ -159,7 +163,14 @@ class Task:
         reference = self.reference_source if status == PASS else ""
         has_mistake = not session.stopped and _has_wrong_values(self, results)
         found = self.diagnosis(session.caller, seed) if has_mistake else Diagnosis()
-        return Report(self.id, self.function, status, results, found.says, found.look_at, reference=reference)
+        scores = self._scores(session) if session.answered and not session.stopped else {}
+        return Report(
+            self.id, self.function, status, results, found.says, found.look_at, reference=reference, scores=scores
+        )
+
+    def _scores(self, session: Session) -> Mapping[str, float]:
+        """The scores by machine, of a task that is also scored."""
+        return next((p.judge.scores(session) for p in self.core if isinstance(p.judge, Scorer)), {})
 
     def diagnosis(self, function: Callable[..., Any] | Caller, seed: int | None = None) -> Diagnosis:
         """Say what a wrong function does, from its answers to small calls that everybody may know."""
@@ -251,6 +262,6 @@ def _status(results: tuple[PropertyResult, ...], session: Session) -> str:
     return FAIL if session.answered else ERROR
 
 
-def hidden(oracle: Callable[..., Any], **cases: Callable[[Rng], Any]) -> Hidden:
+def hidden(oracle: Callable[..., Any] | None, **cases: Callable[[Rng], Any]) -> Hidden:
     """Write the hidden half of a task: its oracle, and a generator of cases for some properties by name."""
     return Hidden(oracle, cases)
