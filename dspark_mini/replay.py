@@ -39,7 +39,8 @@ class Costs:
 
 def _costs(forward: float, token: float, row: float) -> Costs:
     drafts = np.arange(max(LONGEST.values()) + 1)
-    return Costs(np.where(drafts, forward + token * drafts, 0.0), 1.0 + row * drafts)
+    draft_times = np.where(drafts > 0, forward + token * drafts, 0.0)
+    return Costs(np.asarray(draft_times, np.float64), np.asarray(1.0 + row * drafts, np.float64))
 
 
 COSTS = {

@@ -86,6 +86,13 @@ def grade(
     pages: Annotated[
         Path | None, typer.Option("--html", help="Write a page per student, and one for the class, to this directory.")
     ] = None,
+    leaderboard: Annotated[
+        Path | None,
+        typer.Option(metavar="PAGE", help="Rank the scores of lesson 10 on this page, and in a .csv beside it."),
+    ] = None,
+    pseudonyms: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Show pseudonyms there; this file keeps who is who.")
+    ] = None,
     canvas: Annotated[
         tuple[Path, Path] | None, typer.Option(metavar="LIST FILE", help="Fill in the list exported from Canvas.")
     ] = None,
@@ -125,6 +132,8 @@ def grade(
         column=column,
         gradescope=gradescope,
         pages=pages,
+        leaderboard=leaderboard,
+        pseudonyms=pseudonyms,
         gradebook=gradebook,
         course=course,
         db_url=db,

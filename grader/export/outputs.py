@@ -24,6 +24,8 @@ class Outputs:
     column: str | None = None  # of the list from Canvas; by default the lesson's
     gradescope: Path | None = None
     pages: Path | None = None  # a folder
+    leaderboard: Path | None = None  # a page; a CSV file goes beside it
+    pseudonyms: Path | None = None  # the file that keeps those of the leaderboard; without it, names
     gradebook: bool = False
     course: Path | None = None  # nbgrader's; None is the kit's own
     db_url: str | None = None
@@ -34,7 +36,8 @@ class Outputs:
     def files(self) -> list[Path]:
         """The files that will be written."""
         pairs = [pair[1] for pair in (self.canvas, self.moodle) if pair is not None]
-        return [*pairs, *([self.gradescope] if self.gradescope else [])]
+        boards = [self.leaderboard, self.leaderboard.with_suffix(".csv")] if self.leaderboard else []
+        return [*pairs, *([self.gradescope] if self.gradescope else []), *boards]
 
     @property
     def records(self) -> bool:
@@ -62,6 +65,10 @@ def refuse_impossible(outputs: Outputs) -> None:
         raise UserError(f"There is no folder {outputs.course} of a course; `dspark-mini build` makes build/nbgrader.")
     if outputs.pages is not None and outputs.pages.exists() and not outputs.pages.is_dir():
         raise UserError(f"The reports cannot be written to {outputs.pages}, because it is not a folder.")
+    if outputs.leaderboard is not None and outputs.leaderboard.suffix == ".csv":
+        raise UserError(f"{outputs.leaderboard} is to be a page, such as board.html; the CSV file goes beside it.")
+    if outputs.pseudonyms is not None and outputs.leaderboard is None:
+        raise UserError("--pseudonyms is for --leaderboard; give both.")
     if outputs.min_score and not outputs.ci:
         raise UserError("--min-score is the threshold of --ci; give both.")
     if outputs.records:
@@ -111,6 +118,10 @@ def _export(rows: list[Result], outputs: Outputs, say: Say) -> bool:
         from grader.export.pages import write_pages
 
         say(f"Reports: {write_pages(rows, outputs.pages)}")
+    if outputs.leaderboard is not None:
+        from grader.export.leaderboard import write_leaderboard
+
+        say(f"Leaderboard: {write_leaderboard(rows, outputs.leaderboard, outputs.pseudonyms)}")
     has_one = outputs.gradescope is None or len(rows) == 1
     return has_one and not any(transfer.left_out for transfer in transfers.values())
 

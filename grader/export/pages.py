@@ -60,7 +60,7 @@ def student_page(result: Result) -> str:
     started = (task for task in open_tasks if task["status"] != "missing")
     upcoming = next(started, open_tasks[0] if open_tasks else None)
     page = {"name": result["submission"], "lesson": lesson_words(result), "tasks": tasks, "next": upcoming}
-    return _render("student.html", page | {"result": result})
+    return render("student.html", page | {"result": result})
 
 
 def class_page(results: list[Result], links: list[str]) -> str:
@@ -73,7 +73,7 @@ def class_page(results: list[Result], links: list[str]) -> str:
     lessons: dict[str, list[tuple[Result, str]]] = {}
     for result, link in zip(results, links, strict=True):
         lessons.setdefault(lesson_words(result), []).append((result, link))
-    return _render("class.html", {"lessons": {name: _lesson(pairs) for name, pairs in lessons.items()}})
+    return render("class.html", {"lessons": {name: _lesson(pairs) for name, pairs in lessons.items()}})
 
 
 def file_names(results: list[Result]) -> list[str]:
@@ -95,7 +95,8 @@ def lesson_words(result: Result) -> str:
     return str(result["lesson"]).replace("_", " ")
 
 
-def _render(template: str, values: dict[str, Any]) -> str:
+def render(template: str, values: dict[str, Any]) -> str:
+    """Fill in a template."""
     style = _style()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return _environment().get_template(template).render(values, style=style, style_digest=digest)

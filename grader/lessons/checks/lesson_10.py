@@ -32,8 +32,8 @@ TASK_10_1 = Task(
         "and how much time they took.",
         "Two questions. Now: up to which waiting draft does the expected yield outweigh the price, at the rate at "
         "which this text has been coming so far? Next: what does a long block cost that will be trimmed anyway, "
-        "compared with a short one that ends too early, and where is a tree worth its rows? Answer the second one by trying: "
-        "speeds(plan_round, load_recordings()) takes a second.",
+        "compared with a short one that ends too early, and where is a tree worth its rows? Answer the second one by "
+        "trying: speeds(plan_round, load_recordings()) takes a second.",
         "spent = draft_times of all drafted + verify_times of all verified\n"
         "rate = tokens so far / spent, mixed with a guess for the first rounds\n"
         "worth[l] = the sum of the first l survivals - rate · verify_times[l], for l = 0..n\n"
