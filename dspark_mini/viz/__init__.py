@@ -15,6 +15,7 @@ from dspark_mini.viz.heads import bias_tables, block_shares
 from dspark_mini.viz.injection import kv_injection
 from dspark_mini.viz.masks import mask_picture, tree_mask_picture, verification_picture
 from dspark_mini.viz.overview import readme_picture
+from dspark_mini.viz.policies import policy_speeds
 from dspark_mini.viz.race import race_picture
 from dspark_mini.viz.rounds import cache_rows, draft_fates, round_rows, verified_rounds
 from dspark_mini.viz.trees import draft_tree
@@ -38,6 +39,7 @@ __all__ = [
     "lines",
     "mask_picture",
     "overlap_picture",
+    "policy_speeds",
     "race_picture",
     "readme_picture",
     "reliability_diagram",
