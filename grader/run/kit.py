@@ -14,7 +14,13 @@ from pathlib import Path
 
 from grader.lessons.paths import ROOT
 
-KIT_FILES = ("grader/**/*.py", "dspark_mini/*.py", "notebooks/*.ipynb")
+KIT_FILES = (
+    "grader/**/*.py",
+    "grader/lessons/hidden/*.safetensors",
+    "dspark_mini/*.py",
+    "dspark_mini/recordings/*",
+    "notebooks/*.ipynb",
+)
 
 
 @cache

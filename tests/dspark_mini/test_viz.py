@@ -51,7 +51,9 @@ EXAMPLES: dict[str, Callable[[], Picture]] = {
     "mask_picture": lambda: viz.mask_picture(block_mask(4, [1, 4], 2), 4, [1, 4], 2, title="mask"),
     "overlap_picture": lambda: viz.overlap_picture([P, Q], [Q, P], [0.6, 0.6], words=["of", "course", "$no"]),
     "policy_speeds": lambda: viz.policy_speeds(
-        {"plain": {"a": 1.0, "$": 1.0}, "yours": {"a": 2.0, "$": 0.5}, "oracle": {"a": 2.5, "$": 1.5}}, "yours", "oracle"
+        {"plain": {"a": 1.0, "$": 1.0}, "yours": {"a": 2.0, "$": 0.5}, "oracle": {"a": 2.5, "$": 1.5}},
+        "yours",
+        "oracle",
     ),
     "race_picture": lambda: viz.race_picture([RUN, RUN | {"method": "dflash"}, RUN | {"domain": "code"}]),
     "reliability_diagram": lambda: viz.reliability_diagram({"raw": ([0.2, 0.8], [0, 1])}, {"raw": 0.2}),
