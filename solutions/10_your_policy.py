@@ -27,7 +27,7 @@
 # %% role="setup"
 import numpy as np
 
-from grader import check
+from grader import check, hint
 
 # %% [markdown]
 # ## One plan per round
