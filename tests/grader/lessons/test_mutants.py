@@ -47,7 +47,7 @@ def test_right_solution_gets_full_marks(variant: Variant) -> None:
     assert report.passed and report.points == report.max_points, f"{variant.about}\n{report}"
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", [name for name, task in TASKS.items() if task.hidden and task.hidden.oracle])
 def test_a_diagnosis_names_the_mistake(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calling, "CALL_SECONDS", 1.0)
     known = {entry.as_if: (entry.answers, entry.laws) for entry in table_of(TASKS[task].lesson, task).known}
