@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,17 +12,37 @@ from torch import Tensor
 
 from dspark_mini.appendix.smollm.checkpoint import Config, read_config, read_weights
 
+TYPICAL_ROWS = 5  # tokens of a verification: the anchor and its drafts
+
+
+class Linear:
+    """A product with a matrix (out, in), which oneDNN lays out in advance where it can on this processor.
+
+    Left to itself, it does so in every forward of several tokens, which then costs as much as that many forwards.
+    """
+
+    def __init__(self, weight: Tensor) -> None:
+        self.weight, self.packed = weight, False
+        with contextlib.suppress(RuntimeError, AttributeError):  # no such dtype on this processor; another torch
+            self.weight, self.packed = torch.ops.mkldnn._reorder_linear_weight(weight, TYPICAL_ROWS), True
+
+    def __call__(self, x: Tensor) -> Tensor:
+        if not self.packed:
+            return F.linear(x, self.weight)
+        out: Tensor = torch.ops.mkldnn._linear_pointwise(x, self.weight, None, "none", [], "")
+        return out
+
 
 @dataclass(frozen=True)
 class Layer:
     """Weights of a layer; projections of the same input are one matrix."""
 
     input_norm: Tensor  # (d,)
-    query_key_value: Tensor  # ((H + 2 H_kv) · d_h, d)
-    output: Tensor  # (d, H · d_h)
+    query_key_value: Linear  # ((H + 2 H_kv) · d_h, d)
+    output: Linear  # (d, H · d_h)
     post_norm: Tensor  # (d,)
-    gate_up: Tensor  # (2 d_ff, d)
-    down: Tensor  # (d, d_ff)
+    gate_up: Linear  # (2 d_ff, d)
+    down: Linear  # (d, d_ff)
 
 
 class Llama:
@@ -47,8 +68,12 @@ class Llama:
         self.config = config = read_config(folder)
         weights = read_weights(folder, config, dtype)
         self.embedding = weights["model.embed_tokens.weight"]
-        self.head = weights.get("lm_head.weight", self.embedding)
+        self.head = Linear(weights.get("lm_head.weight", self.embedding))
         self.norm = weights["model.norm.weight"]
+        read = {
+            name: value for name, value in weights.items() if value is not self.embedding or config.tie_word_embeddings
+        }
+        self.weight_bytes = sum(value.numel() * value.element_size() for value in read.values())  # per token
         self.layers = [_layer(weights, f"model.layers.{index}.") for index in range(config.num_hidden_layers)]
         self.cos, self.sin = (table.to(dtype) for table in _rotation(config, slots))
         self.rows, self.slots, self.feature_layers = 0, slots, feature_layers
@@ -74,10 +99,10 @@ class Llama:
         x = self.embedding[tokens]
         for index, layer in enumerate(self.layers):
             normed = F.rms_norm(x, size, layer.input_norm, eps)
-            mixed = self._attend(index, F.linear(normed, layer.query_key_value), cos, sin, mask)
-            x = torch.addmm(x, mixed, layer.output.T)
-            gate, up = F.linear(F.rms_norm(x, size, layer.post_norm, eps), layer.gate_up).chunk(2, -1)
-            x = torch.addmm(x, F.silu(gate) * up, layer.down.T)
+            mixed = self._attend(index, layer.query_key_value(normed), cos, sin, mask)
+            x = x + layer.output(mixed)
+            gate, up = layer.gate_up(F.rms_norm(x, size, layer.post_norm, eps)).chunk(2, -1)
+            x = x + layer.down(F.silu(gate) * up)
             if index in self.feature_layers:
                 self.features[start:stop, self.feature_layers.index(index)] = x
         self.rows = stop
@@ -86,13 +111,7 @@ class Llama:
     @torch.inference_mode()
     def logits(self, hidden: Tensor) -> Tensor:
         """Apply the LM head to last hidden states (n, d). (n, V)"""
-        return F.linear(hidden, self.head)
-
-    @property
-    def weight_bytes(self) -> int:
-        """Bytes of weights that a forward of one token reads; of the embedding, it reads only a row."""
-        tensors = [self.head, self.norm, *(tensor for layer in self.layers for tensor in vars(layer).values())]
-        return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+        return self.head(hidden)
 
     def _attend(self, index: int, projected: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None) -> Tensor:
         """Rotate queries and keys, write keys and values into the cache, and attend. (n, H · d_h)"""
@@ -110,14 +129,14 @@ class Llama:
 
 
 def _layer(weights: dict[str, Tensor], prefix: str) -> Layer:
-    def fused(*names: str) -> Tensor:
-        return torch.cat([weights[f"{prefix}{name}.weight"] for name in names])
+    def fused(*names: str) -> Linear:
+        return Linear(torch.cat([weights[f"{prefix}{name}.weight"] for name in names]))
 
     return Layer(
-        fused("input_layernorm"),
+        weights[f"{prefix}input_layernorm.weight"],
         fused("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
         fused("self_attn.o_proj"),
-        fused("post_attention_layernorm"),
+        weights[f"{prefix}post_attention_layernorm.weight"],
         fused("mlp.gate_proj", "mlp.up_proj"),
         fused("mlp.down_proj"),
     )
