@@ -33,7 +33,7 @@ def dflash_parallel_candidates(block_logits):
 
 @takes(block_logits=logits("γ", "V"), anchor_token=token(), markov_bias=bias_rows("V"))
 def dspark_markov_candidates(block_logits, anchor_token, markov_bias):
-    """Draft left to right: add the bias of the token just chosen, then take the argmax.
+    """Draft a block as DSpark does: parallel logits, each position corrected by the token before it.
 
     Args:
         block_logits: (γ, V) base logits U; −inf marks a token that cannot be drafted.
@@ -78,8 +78,8 @@ def block_attention(queries, block_keys, block_values, context_keys, context_val
         Array (n, d): one mix of values per query.
 
     Example:
-        queries [[0]], block_keys [[0]], block_values [[4]], context_keys [[0], [0]], context_values [[2], [9]],
-        anchor_position 1  →  [[3.0]]
+        queries [[0]], block_keys [[0]], block_values [[4]], context_keys [[0], [0]],
+        context_values [[2], [9]], anchor_position 1  →  [[3.0]]
 
     Source: DFlash (arXiv 2602.06036): KV injection.
     """

@@ -22,8 +22,7 @@
 # | **Time** | about 45 minutes |
 # | **You need** | Python, NumPy indexing and `argmax`; no earlier lesson |
 #
-# Run the cells in order (Shift+Enter). Stuck? Type `dspark-mini hint 2.1` in a terminal; `dspark-mini check` looks at
-# all tasks of the **saved** notebook (Ctrl+S).
+# Run the cells in order (Shift+Enter). Stuck? Type `hint("2.1")` in a new cell.
 
 # %% role="setup"
 import math
@@ -117,7 +116,7 @@ from dspark_mini.contracts import bias_rows, logits, takes, token
 
 @takes(block_logits=logits("γ", "V"), anchor_token=token(), markov_bias=bias_rows("V"))
 def dspark_markov_candidates(block_logits, anchor_token, markov_bias):
-    """Draft left to right: add the bias of the token just chosen, then take the argmax.
+    """Draft a block as DSpark does: parallel logits, each position corrected by the token before it.
 
     Args:
         block_logits: (γ, V) base logits U; −inf marks a token that cannot be drafted.
@@ -305,9 +304,9 @@ def conditional_acceptance(accepted_counts, block_size):
 check("2.5", conditional_acceptance)
 
 # %% [markdown]
-# **The decay, from your own functions.** In a toy target each of 16 words is followed by one of two (.65 and .35).
-# DFlash gets the exact log-probabilities of x_k given the anchor, DSpark's bias the log-ratio of “x_k after x_{k−1}”
-# to them.
+# **The decay, from your own functions.** In a toy target each of 16 words is followed by one of two (.65 and .35). DFlash
+# gets the exact log-probabilities of the k-th word given the anchor: a drafter that ignores its own choices cannot know
+# more. DSpark's bias is the log-ratio of “next word given the last one” to them.
 
 # %% role="picture"
 rng = np.random.default_rng(0)
@@ -399,8 +398,8 @@ def block_attention(queries, block_keys, block_values, context_keys, context_val
         context_keys, context_values: (C, d), of the target's fused features at positions 0..C − 1.
         anchor_position: Position of the anchor in the text, 0 to C; its features are not known yet.
     Returns: Array (n, d): one mix of values per query.
-    Example: queries [[0]], block_keys [[0]], block_values [[4]], context_keys [[0], [0]], context_values [[2], [9]],
-        anchor_position 1  →  [[3.0]]
+    Example: queries [[0]], block_keys [[0]], block_values [[4]], context_keys [[0], [0]],
+        context_values [[2], [9]], anchor_position 1  →  [[3.0]]
     """
     ### BEGIN SOLUTION
     # "...": the small model stacks its attention heads in front of (n, d)
@@ -436,7 +435,8 @@ for i in range(0, 30, 10):
 # included.
 
 # %% role="picture"
-TRAINED, BEST_KNOWN = 5.55, 5.50  # DSpark with its trained head; counts of what follows the last 1 to 6 tokens, as a bias
+TRAINED = 5.55     # DSpark with its trained head
+BEST_KNOWN = 5.50  # counts of what follows the last 1 to 6 tokens, as a bias
 
 
 def draft(block_logits, text, spare):
@@ -450,9 +450,11 @@ def write(seed, count, drafter=""):
 
 
 recorded, spare = write(11, 4, "dflash"), [text for text, _ in write(12, 10)]
-cases = [(blocks[i], text[:i + 1], text[i + 1:i + 8]) for text, blocks in recorded for i in range(len(text) - 7)]
-for name, function in {"DFlash": lambda block_logits, *_: dflash_parallel_candidates(block_logits), "yours": draft}.items():
-    wrong = [np.not_equal(function(block_logits, text, spare), follows) for block_logits, text, follows in cases]
+cases = [(blocks[i], text[:i + 1], text[i + 1:i + 8])
+         for text, blocks in recorded for i in range(len(text) - 7)]
+baseline = lambda block_logits, text, spare: dflash_parallel_candidates(block_logits)
+for name, function in {"DFlash": baseline, "yours": draft}.items():
+    wrong = [np.not_equal(function(block, text, spare), follows) for block, text, follows in cases]
     print(f"{name:7}{np.mean([1 + np.append(row, True).argmax() for row in wrong]):.2f}")
 print(f"best known {BEST_KNOWN:.2f}, DSpark with its trained head {TRAINED:.2f}")
 
