@@ -109,6 +109,7 @@ TASK_2_2 = Task(
             "position comes back.",
             example([[0.0, 1.0], [0.0, 1.0]], 0, {0: [2.0, 0.0]}, gives=[0, 0]),
             example([[1.0, 0.0], [1.0, 0.0]], 5, {5: [0.0, 2.0]}, gives=[1, 0]),
+            example([[0.5, 0.0, 0.0]] * 3, 9, {9: [0.0, 3.0, 0.0], 1: [0.0, 0.0, 3.0]}, gives=[1, 2, 0]),
         ),
         values("ties_and_masks", 1)(
             "Of equal sums the lowest id wins; −inf in a row or a bias excludes a token.",
@@ -160,6 +161,7 @@ TASK_2_3 = Task(
             "At threshold 0 everything passes, at 1 only certainty does.",
             "0 and 1 are thresholds like any other, and 0 is a confidence like any other.",
             example([0.0, 0.25], 0.0, 1, 8, gives=2),
+            example([0.25, 0.75], 0.0, 1, 8, gives=2),
             example([1.0, 1.0, 0.875], 1.0, 1, 8, gives=2),
         ),
         values("clamped_in_order", 2)(

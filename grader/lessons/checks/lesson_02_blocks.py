@@ -140,6 +140,7 @@ TASK_2_6 = Task(
             example([[0.0]], [[0.0]], [[4.0]], TWO, [[2.0], [9.0]], 1, gives=np.array([[3.0]])),
             example([[0.0]], [[0.0]], [[4.0]], TWO, [[2.0], [9.0]], 0, gives=np.array([[4.0]])),
             example([[0.0]], [[0.0]], [[4.0]], TWO, [[2.0], [9.0]], 2, gives=np.array([[5.0]])),
+            example([[8.0]], [[1.0]], [[4.0]], [[1.0], [2.0]], [[2.0], [9.0]], 1, gives=np.array([[3.0]])),
         ),
         values("scaled_softmax", 2)(
             "The weights of a query are the softmax of its products with the keys, divided by √d.",
