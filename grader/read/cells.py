@@ -1,8 +1,8 @@
 """From the text of a notebook to the pieces of code that are run. Nothing in the text is trusted.
 
-Every code cell is run in its order, as in the notebook itself. A cell's name (nbgrader's grade_id, else the cell's id)
-only says which cells are as they were handed out: a locked one is run in its original, a check or an untouched picture
-not at all. All other metadata, outputs and attachments are ignored.
+The lesson's own setup is run first, wherever the learner's is. Then every code cell is run in its order, as in the
+notebook itself. A cell's name (nbgrader's grade_id, else the cell's id) only says which cells are as they were handed
+out: a given one is run in its original, a check or an untouched picture not at all. All other metadata, outputs and attachments are ignored.
 
 Where several cells define the same function, the one counts that its check cell sees: the last one above that check,
 or the last one of all where the check cell is gone.
@@ -26,7 +26,7 @@ from grader.run.process import MAX_PIECE, Piece
 MAX_CELLS = 20_000
 MAX_CODE = MAX_PIECE  # characters of all cells that are not too long for themselves
 PICTURE_ROLES = ("picture", "show")  # run only where the learner has changed them
-GIVEN_ROLES = ("setup", "given")  # run as they were handed out
+GIVEN_ROLES = ("setup", "given")  # run as they were handed out, whatever the learner's hold
 FORMER_STUBS = "dspark_mini.inputs"  # imported by the setup of notebooks from before @takes, for their stubs
 DEFINITION = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\(|^(\w+)[ \t]*=[^=]", re.M)
 
@@ -107,7 +107,7 @@ def pieces_of(cells: list[Cell], lesson: str) -> list[Piece]:
     known = [next((originals[name] for name in cell.names if name in originals), Original()) for cell in cells]
     checks = {original.task: at for at, original in enumerate(known) if original.role == "check"}
     kept = {at: _kept_there(cells, at, TASKS[task]) for task, at in checks.items()}
-    pieces: list[Piece] = []
+    pieces = [Piece(original.source, "setup") for original in originals.values() if original.role == "setup"]
     for at, (cell, original) in enumerate(zip(cells, known)):
         pieces += [Piece(source, f"cell {at + 1}") for source in _run_of(cell, original)]
         pieces += [Piece(f"_graded_{function} = {function}", f"check {at + 1}") for function in kept.get(at, ())]
@@ -185,7 +185,7 @@ def _run_of(cell: Cell, original: Original) -> Iterator[str]:
         holds_answer = any(t.function in cell.defined for t in TASKS.values() if t.id != original.task)
         if holds_answer or FORMER_STUBS in cell.source:
             yield cell.source
-        if original.role in GIVEN_ROLES:
+        if original.role == "given":
             yield original.source
     elif original.role not in PICTURE_ROLES or cell.source != original.source:
         yield cell.source

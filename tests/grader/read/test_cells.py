@@ -39,8 +39,10 @@ def notebook(*cells: CellJson, **more: Any) -> str:
 
 
 def sources(*cells: CellJson) -> list[str]:
-    """What is run of a notebook with these cells."""
-    return [piece.source for piece in pieces_of(read_cells(notebook(*cells)), LESSON)]
+    """What is run of a notebook with these cells, after the lesson's own setup."""
+    setup, *others = pieces_of(read_cells(notebook(*cells)), LESSON)
+    assert setup.source == ORIGINALS[SETUP].source
+    return [piece.source for piece in others]
 
 
 def graded(*cells: CellJson) -> Any:
@@ -60,9 +62,10 @@ def test_every_cell_of_the_learner_runs_in_its_order() -> None:
 
 
 def test_a_locked_cell_runs_as_it_was_handed_out_and_a_check_not_at_all() -> None:
-    assert sources(
-        cell("np = None", SETUP), cell("raise KeyError", "check-2-4"), cell(ORIGINALS[PICTURE].source, id=PICTURE)
-    ) == [ORIGINALS[SETUP].source]
+    picture = cell(ORIGINALS[PICTURE].source, id=PICTURE)
+    given = cell("raise KeyError", "given-record")
+    locked = [cell("np = None", SETUP), cell("raise KeyError", "check-2-4"), picture, given]
+    assert sources(*locked) == [ORIGINALS["given-record"].source]
 
 
 @pytest.mark.parametrize("name", ["check-2-3", SETUP, "given-record"])
@@ -253,7 +256,7 @@ def test_encodings_with_a_mark_are_read(write: Write, encoding: str, name: str) 
     text = code if name.endswith("py") else notebook(cell(code))
     if encoding == "utf-16-le":
         text = "\ufeff" + text
-    assert read_submission(write(name, text.encode(encoding))).pieces[0].source == code
+    assert read_submission(write(name, text.encode(encoding))).pieces[-1].source == code
 
 
 @pytest.mark.parametrize("data", [b"x = '\xff'", b"\xff\xfe\x00", b"\xff\xfe\x00\xd8", "é".encode("latin-1")])

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from grader.lessons.checks import TASKS
+from grader.read.cells import originals_of
+from grader.read.cells import originals_of
 from grader.read.submissions import Source, tasks_of
 from grader.run import kit, process
 from grader.run.grading import Result, grade
@@ -102,6 +104,12 @@ def test_bad_cell_costs_only_its_own_task(make_notebook: Make, quick: Path, sour
 def test_given_cells_are_graded_as_they_were_handed_out(make_notebook: Make, library: Path) -> None:
     result = graded(make_notebook(edits={"given-record": "def build_draft_record(*a, **k): return {}"}), library)
     assert result.score == MAX
+
+
+@pytest.mark.parametrize("setup", ["", "np = math = None", "import numpy as np, missing_module", "import ("])
+def test_the_setup_is_the_kits_own_whatever_became_of_it(make_notebook: Make, library: Path, setup: str) -> None:
+    name = next(name for name, original in originals_of("02_parallel_drafting").items() if original.role == "setup")
+    assert graded(make_notebook(edits={name: setup}), library).score == MAX
 
 
 def test_output_and_warnings_cost_nothing(make_notebook: Make, library: Path) -> None:
