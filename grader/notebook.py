@@ -10,11 +10,13 @@ from typing import Any
 
 from dspark_mini.terminal import wrapped
 from dspark_mini.workspace import record_check, recorded_checks
-from grader.check.report import MISSING, PASS, Report
+from grader.check.report import ERROR, MISSING, PASS, Report
 from grader.lessons.checks import TASKS
 from grader.lessons.tasks import Task
 from grader.own_work import after_lesson, next_hint
 from grader.read.submissions import Source, Unreadable, read_submission, tasks_of
+from grader.run.child.calling import without_contract
+from grader.run.child.imports import foreign_modules
 from grader.run.child.loader import new_namespace, run_piece
 from grader.run.kit import grading_seed
 
@@ -48,7 +50,7 @@ def check(task: str, function: Callable[..., Any]) -> None:
         ValueError: there is no such task.
     """
     found = _task(task)
-    report = found.check(function)
+    report = _report(found, function)
     was_complete = _is_complete(found.lesson)
     record_check(task, report.status, report.points, Path())
     if report.status == MISSING:
@@ -142,6 +144,14 @@ def _one_line_todos() -> None:
 
     if "IPython" in sys.modules and (shell := sys.modules["IPython"].get_ipython()) is not None:
         shell.set_custom_exc((NotImplementedError,), show)
+
+
+def _report(task: Task, function: Callable[..., Any]) -> Report:
+    """Check a function, unless it uses what grading does not have, which would be a surprise there."""
+    foreign = ", ".join(sorted(foreign_modules(without_contract(function))))
+    if not foreign:
+        return task.check(function)
+    return task.failed(ERROR, f"It uses {foreign}, which grading does not have: write it with NumPy and plain Python.")
 
 
 def _task(task: str) -> Task:

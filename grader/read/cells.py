@@ -2,7 +2,8 @@
 
 The lesson's own setup is run first, wherever the learner's is. Then every code cell is run in its order, as in the
 notebook itself. A cell's name (nbgrader's grade_id, else the cell's id) only says which cells are as they were handed
-out: a given one is run in its original, a check or an untouched picture not at all. All other metadata, outputs and attachments are ignored.
+out: a given one is run in its original, a check or an untouched picture not at all. All other metadata, outputs and
+attachments are ignored.
 
 Where several cells define the same function, the one counts that its check cell sees: the last one above that check,
 or the last one of all where the check cell is gone.

@@ -32,7 +32,16 @@ TASK_SECONDS, SUBMISSION_SECONDS, SECONDS_A_TASK = 60.0, 120.0, 5.0
 MAX_PARTS = 50_000  # a cell reports twice where it is, a .py file once per statement and once more
 MAX_BATCH = 64 << 20  # bytes of all replies to one batch of calls; right answers take far less
 MAX_PIECE = 1 << 20  # characters
-CHILD_FILES = ("calling.py", "generators.py", "limits.py", "loader.py", "main.py", "wire.py", "__init__.py")
+CHILD_FILES = (
+    "calling.py",
+    "generators.py",
+    "imports.py",
+    "limits.py",
+    "loader.py",
+    "main.py",
+    "wire.py",
+    "__init__.py",
+)
 LIBRARY_FILES = ("bias_rows.py", "contracts.py", "conversion.py", "inputs.py", "kinds.py", "rules.py", "violations.py")
 # What a lesson imports of the kit, as far as a child needs it: contracts, and a `check` and `hint` that do nothing.
 INERT_GRADER = '''"""Checks run outside of this process."""

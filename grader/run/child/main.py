@@ -8,6 +8,7 @@ import time
 from typing import Any, BinaryIO
 
 from grader.run.child.calling import Call, LocalCaller, Outcome
+from grader.run.child.imports import OnlyImportable
 from grader.run.child.limits import limit_resources
 from grader.run.child.loader import new_namespace, run_piece
 from grader.run.child.wire import MAX_REPLY, Opaque, WireError, packed, receive, send
@@ -25,6 +26,7 @@ def main(requests: BinaryIO, replies: BinaryIO) -> None:
         replies: Messages back; each answers one call and repeats its number.
     """
     limit_resources()
+    sys.meta_path.insert(0, OnlyImportable)
     namespace = new_namespace()
     errors = load(receive(requests)["pieces"], namespace, replies)
     send(replies, {"loaded": errors, "defined": [name for name, value in namespace.items() if callable(value)]})

@@ -12,7 +12,6 @@ import pytest
 
 from grader.lessons.checks import TASKS
 from grader.read.cells import originals_of
-from grader.read.cells import originals_of
 from grader.read.submissions import Source, tasks_of
 from grader.run import kit, process
 from grader.run.grading import Result, grade
