@@ -30,7 +30,7 @@ def wrapped(text: str, width: int) -> str:
     """Break long lines between words; they go on below their first word, or below what follows a padded label."""
     lines: list[str] = []
     for line in text.split("\n"):
-        indent = " " * len(re.match(r" *(\S+ {2,})?", line)[0])  # type: ignore[index]
+        indent = " " * len(re.match(r" *(\S+ {2,}|also open )?", line)[0])  # type: ignore[index]
         lines += _WRAPPER(width=width, subsequent_indent=indent).wrap(line) or [""]
     return "\n".join(lines)
 
