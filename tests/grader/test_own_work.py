@@ -15,7 +15,7 @@ from nbclient import NotebookClient
 from typer.testing import CliRunner
 
 from dspark_mini import cli, workspace
-from dspark_mini.terminal import console
+from dspark_mini.terminal import console, wrapped
 from dspark_mini.workspace import UserError, copy_lessons, lesson_names, record_check, reset_lesson
 from grader import command, own_work
 from grader.check.report import FAIL, Report
@@ -132,6 +132,13 @@ def test_at_80_columns_no_name_is_broken_but_after_an_underscore(monkeypatch: py
     column = lines[0].index("fix first")
     broken = "\n".join(line[column:].rstrip() for line in lines[1:]).replace("_\n", "_").split("\n")
     assert broken == [report.reason for report in reports]
+
+
+def test_a_line_that_is_too_long_goes_on_below_its_first_word_or_after_its_label() -> None:
+    lines = ["  hint      one two three", "  also open one, two, three", "    code = one + two + three"]
+    folded = ["  hint      one two", "            three", "  also open one, two,", "            three"]
+    assert wrapped("\n".join(lines), 22).split("\n") == [*folded, "    code = one + two +", "    three"]
+    assert wrapped("a\n\nb", 20) == "a\n\nb"
 
 
 def test_a_notebook_shows_hints_one_line_for_a_todo_and_the_next_lesson(work: Path, make_notebook: Make) -> None:
