@@ -17,8 +17,7 @@ TASK_7_1 = Task(
     todo="count the rows of the rejected drafts",
     hints=(
         "After the round the cache must hold exactly the committed tokens but the last one, which becomes the anchor.",
-        "The forward wrote the rows of the anchor and of ℓ drafts. The anchor's row and those of the accepted drafts "
-        "belong to committed tokens. All others go.",
+        "Which of the rows that the forward wrote belong to committed tokens? Has the last committed token one?",
         "kept = 1 + accepted\nreturn verified_rows − kept",
     ),
     returns="one plain int",
@@ -51,8 +50,8 @@ TASK_7_2 = Task(
     hints=(
         "Three decisions in this order: how many drafts go into the forward, how many of those the target confirms, "
         "and what the round emits and drops.",
-        "ℓ follows from the confidences alone. The target's rows 0..ℓ exist then, and no other. Walk along the first ℓ "
-        "drafts while they equal the target's tokens; the target's next token follows.",
+        "Which of the three decisions takes confidences alone? Which of the target's rows exist after it, and where "
+        "does the walk along the drafts stop at the latest?",
         "length = number of confidences before the first one < threshold\n"
         "accepted = number of drafts among the first `length` before the first that differs from the target\n"
         "tokens = accepted drafts, then target_tokens[accepted]\n"
@@ -90,8 +89,8 @@ TASK_7_3 = Task(
     hints=(
         "Two steps: what is the chance α that a tested draft is accepted, and which block size makes the most tokens "
         "per time at that chance?",
-        "A round with a rejection tested accepted + 1 drafts, one without tested all that were verified: "
-        "min(accepted + 1, verified). A block of γ drafts yields 1 + α + … + α^γ tokens in round_times[γ].",
+        "Which drafts of a round did nobody look at, and how many yes and no does the rest say? Then: for which γ do "
+        "you know both the tokens of a round and its time?",
         "alpha = sum(accepted) / sum(min(a + 1, v))\n"
         "tokens = cumulative sum of alpha ** 0, alpha ** 1, …\n"
         "return argmax of tokens / round_times",
@@ -100,14 +99,14 @@ TASK_7_3 = Task(
     core=(
         values("only_tested_drafts_count", 3)(
             "α is accepted over tested drafts; what follows a rejection was never tested.",
-            "A round that verified 12 drafts and accepted 3 tested four. accepted / verified makes α too small.",
+            "A round that verified 12 drafts and accepted 3 tested four: three yes, one no.",
             example([1, 2], [2, 2], [4.0, 5.0, 6.0], gives=2),
             example([0, 0, 1], [4, 4, 4], [4.0, 6.0, 8.0, 10.0, 12.0], gives=0),
             example([3, 0], [12, 12], [4.0, 5.0, 6.0, 7.0, 8.0], gives=2),
         ),
         values("full_blocks_reject_nothing", 2)(
             "A round that accepted all its drafts tested just those, and rejected none.",
-            "min(accepted + 1, verified): do not count one rejection per round.",
+            "A round that accepted all four of its drafts says four times yes, and never no.",
             example([4, 4], [4, 4], [4.0, 5.0, 6.0, 7.0, 8.0], gives=4),
         ),
         values("most_tokens_per_time", 3)(
@@ -135,8 +134,8 @@ TASK_7_4 = Task(
     todo="look at the last rounds: pause when they did not pay, and try again after the pause",
     hints=(
         "There are two situations, told apart by the last round: it was plain, or it drafted (or there was none).",
-        "In a pause, count how many of the last retry_after rounds were plain. While drafting, look at the last "
-        "patience rounds: if one of them was plain, or if there are not that many, it is too early to judge.",
+        "What do you have to know of the past in a pause, and what while drafting? When do the last patience rounds "
+        "not say anything yet?",
         "if the last round was plain: return whether the last retry_after rounds exist and are all plain\n"
         "if fewer than patience rounds, or one of the last patience was plain: return True\n"
         "return mean of the last patience emitted ≥ break_even",
@@ -151,7 +150,7 @@ TASK_7_4 = Task(
         ),
         values("only_recent_rounds_count", 2)(
             "Rounds before the last `patience` ones change nothing.",
-            "emitted[-patience:] are the rounds that count. A mean over all rounds reacts too late.",
+            "Only the last two rounds of this example count: (1 + 3) / 2 = 2 tokens per round.",
             example([4, 4, 4], [1, 1, 3], 1.5, 2, 8, gives=True),
         ),
         values("too_early_to_judge", 1)(
@@ -191,8 +190,8 @@ TASK_7_5 = Task(
     hints=(
         "Follow one draft: it is trimmed, or rejected, or accepted. Follow one emitted token: it is an accepted draft, "
         "or the one of the target's that every round adds.",
-        "trimmed is what was drafted and not verified, rejected what was verified and not accepted. The rounds could "
-        "have emitted accepted + rounds tokens; what is missing was cut.",
+        "Between which two lists do trimmed drafts get lost, and between which two rejected ones? How many tokens "
+        "could the rounds have emitted if nothing had ended the output?",
         "trimmed = Σ drafted − Σ verified\nrejected = Σ verified − Σ accepted\n"
         "cut = Σ accepted + rounds − Σ emitted\ntau = Σ emitted / rounds, nan without rounds",
     ),
@@ -200,7 +199,7 @@ TASK_7_5 = Task(
     core=(
         values("sums_of_whole_rounds", 2)(
             "Rounds, drafts, accepted and rejected drafts, and emitted tokens are counted.",
-            "rejected is verified minus accepted, not one per round. A round makes its accepted drafts and one more.",
+            "Every verified draft that was not accepted is rejected. A round makes its accepted drafts and one more.",
             example([3, 2], [3, 2], [2, 0], [3, 1], gives=totals(2, 5, 0, 3, 2, 4, 0)),
         ),
         values("trimmed_is_not_rejected", 2)(
