@@ -95,6 +95,7 @@ TASK_8_7 = Task(
             'Some sorts keep equal entries in their order (kind="stable"), others do not, and a long row shows it.',
             example([0.25, 0.5, 0.25], 1, LOWEST, gives={"token": 1, "row": np.array([0.0, 1.0, 0.0])}),
             example([0.375, 0.25, 0.375], 1, LOWEST, gives={"token": 0, "row": np.array([1.0, 0.0, 0.0])}),
+            example([0.0] * 4 + [0.0625] * 16, 1, LOWEST, gives={"token": 4, "row": np.eye(20)[4]}),
         ),
         same_seed(1, call([0.125] * 8, 8, Seed(0))),
     ),
@@ -158,6 +159,7 @@ TASK_8_9 = Task(
             "The draft is kept with probability min(1, p/q); else a token of the residual is drawn, independently.",
             "Ask rng twice: once to accept, and once more for the token of the residual.",
             LawCase(call(0, [0.25, 0.375, 0.375], [0.5, 0.25, 0.25], Seed(0)), {0: 0.5, 1: 0.25, 2: 0.25}),
+            LawCase(call(0, [0.125, 0.5, 0.375], [0.625, 0.125, 0.25], Seed(0)), {0: 0.2, 1: 0.6, 2: 0.2}),
         ),
         values("nothing_left_to_chance", 1)(
             "A draft with p ≥ q always passes; one with p = 0 never does, and no token with p = 0 replaces it, even if "
