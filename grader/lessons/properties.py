@@ -55,7 +55,7 @@ def law(
     outcome_of: Callable[[Any], Any],
     samples: int = 2000,
     in_words: Callable[[Any], str] = shown,
-) -> Callable[[str, str, LawCase], Property]:
+) -> Callable[..., Property]:
     """A property of the distribution of a random result: law("bonus", 2, outcome_of)(says, hint, case)."""
 
     def written(says: str, hint: str, *examples: LawCase) -> Property:
