@@ -16,10 +16,7 @@ TYPICAL_ROWS = 5  # tokens of a verification: the anchor and its drafts
 
 
 class Linear:
-    """A product with a matrix (out, in), which oneDNN lays out in advance where it can on this processor.
-
-    Left to itself, it does so in every forward of several tokens, which then costs as much as that many forwards.
-    """
+    """A product with a matrix (out, in), laid out in advance where oneDNN can; otherwise every block does that anew."""
 
     def __init__(self, weight: Tensor) -> None:
         self.weight, self.packed = weight, False
@@ -59,21 +56,15 @@ class Llama:
     """
 
     def __init__(
-        self,
-        folder: Path,
-        dtype: torch.dtype = torch.bfloat16,
-        slots: int = 1024,
-        feature_layers: tuple[int, ...] = (),
+        self, folder: Path, dtype: torch.dtype = torch.bfloat16, slots: int = 1024, feature_layers: tuple[int, ...] = ()
     ) -> None:
         self.config = config = read_config(folder)
         weights = read_weights(folder, config, dtype)
         self.embedding = weights["model.embed_tokens.weight"]
         self.head = Linear(weights.get("lm_head.weight", self.embedding))
         self.norm = weights["model.norm.weight"]
-        read = {
-            name: value for name, value in weights.items() if value is not self.embedding or config.tie_word_embeddings
-        }
-        self.weight_bytes = sum(value.numel() * value.element_size() for value in read.values())  # per token
+        read = [value for value in weights.values() if value is not self.embedding or config.tie_word_embeddings]
+        self.weight_bytes = sum(value.numel() * value.element_size() for value in read)  # that one token reads
         self.layers = [_layer(weights, f"model.layers.{index}.") for index in range(config.num_hidden_layers)]
         self.cos, self.sin = (table.to(dtype) for table in _rotation(config, slots))
         self.rows, self.slots, self.feature_layers = 0, slots, feature_layers
@@ -120,11 +111,9 @@ class Llama:
         turned = torch.addcmul(projected * cos, projected.roll(self.config.head_dim // 2, -1), sin)  # values stay
         cache, stop = self.cache[index], self.rows + count
         cache[:, self.rows : stop] = turned[:, heads:].transpose(0, 1)
-        queries = (
-            turned[:, :heads].unflatten(1, (kv_heads, -1)).transpose(0, 1).flatten(1, 2)
-        )  # (H_kv, n · groups, d_h)
+        queries = turned[:, :heads].unflatten(1, (kv_heads, -1)).transpose(0, 1)  # (H_kv, n, groups, d_h)
         keys, values = cache[None, :kv_heads, :stop], cache[None, kv_heads:, :stop]
-        mixed = F.scaled_dot_product_attention(queries[None], keys, values, mask)[0]
+        mixed = F.scaled_dot_product_attention(queries.flatten(1, 2)[None], keys, values, mask)[0]
         return mixed.unflatten(1, (count, -1)).transpose(0, 1).flatten(1)
 
 
