@@ -12,7 +12,7 @@ from rich.console import Console
 
 from dspark_mini.appendix import commands as appendix_commands
 from dspark_mini.corpus import DOMAINS
-from dspark_mini.terminal import WorkFolder, console, replace_unknown_letters, say
+from dspark_mini.terminal import WorkFolder, console, flush_output, replace_unknown_letters, say
 from dspark_mini.workspace import WORK, UserError, copy_lessons, find_lesson, reset_lesson
 
 COMMAND_GROUP = "dspark_mini.commands"  # entry points: functions that add commands to the app
@@ -32,7 +32,10 @@ def main() -> None:
     """Run the command line; a UserError becomes one sentence on stderr and exit code 2."""
     replace_unknown_letters()
     try:
-        app()
+        try:
+            app()
+        finally:
+            flush_output()
     except UserError as error:
         say(str(error), Console(stderr=True, highlight=False))
         sys.exit(2)

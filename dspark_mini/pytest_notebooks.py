@@ -45,12 +45,12 @@ class LessonFile(pytest.File):
             yield TaskItem.from_parent(self, name=f"{task.id} {task.function}", task=task.id)
 
     def report(self, task: str) -> Any:
-        """Return the report of one task."""
+        """Return the report of one task, or why there is none."""
         from grader.run.grading import grade_own_notebook
 
         if self.result is None:
             self.result = grade_own_notebook(self.path)
-        return next(report for report in self.result.reports if report.task == task)
+        return next((report for report in self.result.reports if report.task == task), self.result.reason)
 
 
 class TaskItem(pytest.Item):
@@ -63,7 +63,7 @@ class TaskItem(pytest.Item):
     def runtest(self) -> None:
         """Fail with the task's report as the message."""
         report = self.parent.report(self.task)  # type: ignore[union-attr]
-        if not report.passed:
+        if isinstance(report, str) or not report.passed:
             raise TaskFails(str(report))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import sys
 import textwrap
@@ -15,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dspark_mini.workspace import work_folder
+from dspark_mini.workspace import UserError, work_folder
 
 console = Console(highlight=False)
 WorkFolder = Annotated[Path, typer.Option("--folder", callback=work_folder, help="Directory with your lessons.")]
@@ -44,6 +45,20 @@ def plain_table(*headers: str) -> Table:
     for column in table.columns:
         column.overflow = "fold"
     return table
+
+
+def flush_output() -> None:
+    """Write what is left, where Python would do so at its end and fail with another exit code.
+
+    Raises:
+        UserError: It cannot be written; what a pipe no longer takes is let go.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise UserError(f"The output cannot be written: {error.strerror}.") from error
 
 
 def replace_unknown_letters() -> None:

@@ -111,6 +111,9 @@ def grade(
         Path | None,
         typer.Option(help="Draw the hidden cases with the secret in this file; it is made once. Default: your own."),
     ] = None,
+    unreadable_as_zero: Annotated[
+        bool, typer.Option("--unreadable-as-zero", help="Give 0 points to what cannot be read; else it gets no score.")
+    ] = False,
     unsafe_no_sandbox: Annotated[
         bool, typer.Option("--unsafe-no-sandbox", help="Run the code with your own rights; only for code you trust.")
     ] = False,
@@ -140,7 +143,7 @@ def grade(
         ci=ci,
         min_score=min_score,
     )
-    options = GradeOptions(json_file, csv_file, jobs, resume, dask, not unsafe_no_sandbox, outputs)
+    options = GradeOptions(json_file, csv_file, jobs, resume, dask, not unsafe_no_sandbox, outputs, unreadable_as_zero)
     raise typer.Exit(grade_paths(paths, options, console))
 
 

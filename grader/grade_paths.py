@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 import contextlib
-import csv
-import json
-import os
+import shlex
 import signal
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
-from typing import Any, TextIO
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from dspark_mini.files import atomic_write
 from dspark_mini.terminal import plain_table
 from dspark_mini.workspace import UserError
 from grader.check.text import fix_first
+from grader.export.files import whole_file, write_csv, write_json
 from grader.export.outputs import Outputs, refuse_impossible, write_outputs
-from grader.export.rosters import cut_to_lesson, inert
-from grader.lessons.checks import TASKS
+from grader.export.rosters import cut_to_lesson
 from grader.read.collect import BadRequest, find_submissions
 from grader.read.submissions import Source, Unreadable, lessons, read_submission
 from grader.run.batch import Interrupted, grade_batch, jobs_of
 from grader.run.cluster import NoCluster, cluster_pool
-from grader.run.journal import Journal, JournalInUse, Results
+from grader.run.grading import UNGRADED, UNREADABLE
+from grader.run.journal import Journal, JournalInUse, Results, TargetInUse, locked
 from grader.run.pools import Pool, local_pool
 from grader.run.sandbox import NoSandbox, require_sandbox
+from grader.run.scratch import scratch_folder
 
 Rows = Sequence[dict[str, Any]]
 GRADED, NOT_ALL_GRADED = 0, 1  # exit codes
@@ -49,6 +48,7 @@ class GradeOptions:
     dask: str | None
     sandbox: bool
     outputs: Outputs = field(default_factory=Outputs)
+    unreadable_as_zero: bool = False
 
     @property
     def targets(self) -> list[Path]:
@@ -71,54 +71,55 @@ def grade_paths(paths: list[Path], options: GradeOptions, out: Console) -> int:
     Raises:
         UserError: what was asked for cannot be done; what was written before stays.
     """
-    refuse_impossible(options.outputs)
-    if options.sandbox and options.dask is None:
-        _require_sandbox()
-    with tempfile.TemporaryDirectory(prefix="dspark-mini-batch-") as name:
-        scratch = Path(name)
-        sources = _sources(paths, scratch, options)
-        with _journal(options, scratch) as journal:
-            try:
-                graded = _grade(sources, scratch, journal, options)
-                results, notebooks = _of_lesson(graded, sources, options.outputs.lesson)
-                _write(results, options)
-            except Interrupted:
-                out.print(_how_to_go_on(journal, options), soft_wrap=True)
-                return NOT_ALL_GRADED
-            except OSError as error:
-                raise UserError(f"The results cannot be saved: {error.strerror}.") from error
-            code = _exit_code(results) if options.outputs.ci else _show(results, out)
-            all_well = write_outputs(results, notebooks, options.outputs, lambda line: _say(line, options, out))
-            return code if all_well else NOT_ALL_GRADED
+    refuse_impossible(options.outputs, options.sandbox)
+    try:
+        with scratch_folder() as scratch:
+            if options.sandbox and options.dask is None:
+                _require_sandbox()
+            sources = _sources(paths, scratch, options)
+            with locked(options.targets), _journal(options, scratch) as journal:
+                try:
+                    graded = _grade(sources, scratch, journal, options)
+                except Interrupted:
+                    out.print(_how_to_go_on(journal, options), soft_wrap=True)
+                    return NOT_ALL_GRADED
+                results, notebooks = _of_lesson(graded, sources, options)
+                return _report(results, notebooks, options, out)
+    except TargetInUse as error:
+        raise UserError(f"Another grading is writing {error}; wait for its end, or name another file.") from None
+    except OSError as error:
+        raise UserError(f"The results cannot be saved: {error.strerror}.") from error
 
 
-def write_json(results: Iterable[dict[str, Any]], file: TextIO) -> None:
-    """Write results as a list of JSON, one at a time."""
-    file.write("[")
-    for number, result in enumerate(results):
-        file.write(("," if number else "") + "\n" + json.dumps(result, indent=1, ensure_ascii=False))
-    file.write("\n]\n")
+def _report(results: Rows, notebooks: list[Path], options: GradeOptions, out: Console) -> int:
+    """Write all files, then show the table and what was said on the way: a terminal that fails costs no file."""
+    lines: list[str] = []
+    try:
+        _write(results, options)
+        all_well = write_outputs(results, notebooks, options.outputs, lines.append)
+    except UserError as error:
+        again = " To go on, type the same command with --resume." if options.targets else ""
+        raise UserError(f"{error}{again}") from error
+    finally:
+        if not options.outputs.ci:
+            _show(results, out)
+        for line in lines:
+            _say(line, options, out)
+    _name_ungraded(results, options, out)
+    return GRADED if all_well and not any("reason" in result for result in results) else NOT_ALL_GRADED
 
 
-def write_csv(results: Iterable[dict[str, Any]], file: TextIO) -> None:
-    """Write one row per submission: its score and status, and the points of each task that any of them has."""
-    had = {task["task"] for result in results for task in result["tasks"]}
-    columns = [task for task in TASKS if task in had]
-    writer = csv.writer(file)
-    writer.writerow(["submission", "lesson", "score", "max_score", "status", *columns])
-    for result in results:
-        points = {task["task"]: task["points"] for task in result["tasks"]}
-        fixed = (result["submission"], result["lesson"] or "", result["score"], result["max_score"], result["status"])
-        writer.writerow([inert(str(cell)) for cell in (*fixed, *(points.get(task, "") for task in columns))])
-
-
-@contextlib.contextmanager
-def whole_file(target: Path) -> Iterator[TextIO]:
-    """Open a file that is there only once it has been written to its end."""
-    with atomic_write(target) as part, part.open("w", encoding="utf-8", errors="replace", newline="") as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
+def _name_ungraded(results: Rows, options: GradeOptions, out: Console) -> None:
+    """Say last, and in red, whose grade is missing through no fault of theirs, and how to make up for it."""
+    names = [result["submission"] for result in results if result["status"] == UNGRADED]
+    if not names:
+        return
+    words = [*sys.argv[1:], *([] if options.resume else ["--resume"])]
+    again = f"dspark-mini {shlex.join(words)}" if sys.argv[1:2] == ["grade"] else "the same command with --resume"
+    if not options.targets:
+        again = "the same command again"
+    lines = f"Not graded, through no fault of theirs: {', '.join(names)}.\nNo score was written. Type: {again}"
+    _say(lines, options, out, style="bold red")
 
 
 def _require_sandbox() -> None:
@@ -157,11 +158,15 @@ def _refuse_bad_targets(options: GradeOptions, submissions: list[Path]) -> None:
         raise UserError(f"{options.targets[0]} is named twice; every kind of results needs a file of its own.")
 
 
-def _of_lesson(graded: Results, sources: list[Source], lesson: str | None) -> tuple[Rows, list[Path]]:
+def _of_lesson(graded: Results, sources: list[Source], options: GradeOptions) -> tuple[Rows, list[Path]]:
     """Take the results of one lesson, with their files: of a .py file, which may solve any task, the lesson's part."""
+    rows: Rows = graded
+    if options.unreadable_as_zero:
+        rows = [result | ({"score": 0} if result["status"] == UNREADABLE else {}) for result in graded]
+    lesson = options.outputs.lesson
     if lesson is None:
-        return graded, [source.path for source in sources]
-    cuts = [(cut_to_lesson(result, lesson), source.path) for result, source in zip(graded, sources, strict=True)]
+        return rows, [source.path for source in sources]
+    cuts = [(cut_to_lesson(result, lesson), source.path) for result, source in zip(rows, sources, strict=True)]
     pairs = [(cut, path) for cut, path in cuts if cut is not None]
     return [cut for cut, _ in pairs], [path for _, path in pairs]
 
@@ -229,24 +234,19 @@ def _write(results: Rows, options: GradeOptions) -> None:
                 write(results, file)
 
 
-def _show(results: Rows, out: Console) -> int:
+def _show(results: Rows, out: Console) -> None:
     out.print(_table(results))
     left_out = sum("reason" in result for result in results)
     count = "1 submission" if len(results) == 1 else f"{len(results)} submissions"
     out.print(f"\n{count} graded." if not left_out else f"\n{count}, of which {left_out} could not be read or graded.")
-    return _exit_code(results)
 
 
-def _exit_code(results: Rows) -> int:
-    return NOT_ALL_GRADED if any("reason" in result for result in results) else GRADED
-
-
-def _say(line: str, options: GradeOptions, out: Console) -> None:
+def _say(line: str, options: GradeOptions, out: Console, style: str | None = None) -> None:
     """Print a line; in a workflow of GitHub so that nothing in it is a command there."""
     text = printable_lines(line)
     if options.outputs.ci:
         text = "\n".join(f"| {one}" for one in text.replace("::", ": :").replace("##[", "# #[").split("\n"))
-    out.print(escape(text), soft_wrap=True)
+    out.print(escape(text), soft_wrap=True, style=style)
 
 
 def _table(results: Rows) -> Table:
@@ -255,7 +255,7 @@ def _table(results: Rows) -> Table:
         table.add_row(
             escape(printable(result["submission"])),
             result["lesson"] or "–",
-            f"{result['score']}/{result['max_score']}",
+            f"{'–' if result['score'] is None else result['score']}/{result['max_score']}",
             result["status"],
             escape(printable(result.get("reason") or _fix_first(result))),
         )

@@ -18,6 +18,7 @@ STATUS_WORDS = {
     "timeout": "too slow",
     "missing": "not started",
     "unreadable": "unreadable",
+    "ungraded": "not graded",
 }
 HIDDEN_CASE = ("found by", "a hidden case")
 

@@ -31,8 +31,9 @@ def report_to_ci(results: list[Result], say: Callable[[str], None], min_score: f
     for result in results:
         for line in _annotations(result):
             say(line)
-    score, most = (sum(result[key] for result in results) for key in ("score", "max_score"))
-    too_low = [result for result in results if result["score"] < min_score]
+    scored = [result for result in results if result["score"] is not None]
+    score, most = (sum(result[key] for result in scored) for key in ("score", "max_score"))
+    too_low = [result for result in scored if result["score"] < min_score]
     if too_low:
         who = f"{len(too_low)} of {len(results)} submissions have" if len(results) > 1 else "The submission has"
         say(f"::error title=Below the threshold::{who} fewer than the {as_number(min_score)} points that are needed.")
@@ -92,6 +93,7 @@ def _summary_rows(result: Result) -> Iterator[str]:
         yield _row(result["submission"], name, task["points"], task["max_points"], task["status"], mend)
 
 
-def _row(submission: str, task: str, score: float, most: float, status: str, mend: str) -> str:
-    texts = (submission, task, f"{as_number(score)}/{as_number(most)}", STATUS_WORDS[status], mend)
+def _row(submission: str, task: str, score: float | None, most: float, status: str, mend: str) -> str:
+    points = f"{as_number(score)}/{as_number(most)}" if score is not None else ""
+    texts = (submission, task, points, STATUS_WORDS[status], mend)
     return f"<tr>{''.join(f'<td>{html.escape(chr(32).join(text.split()))}</td>' for text in texts)}</tr>"

@@ -57,8 +57,8 @@ def write_canvas(
     if "read only" in limit:
         raise ExportError(f"The column {header[place]!r} is computed by Canvas; name the column of an assignment.")
     roster = _canvas_roster(table, people)
-    assigned, left_out = roster.assign(results, lesson)
-    without = _without_result(roster, assigned, lambda row: table.rows[row][0])
+    assigned, left_out, handed_in = roster.assign(results, lesson)
+    without = _without_result(roster, handed_in, lambda row: table.rows[row][0])
     for row, result in list(assigned.items()):
         if table.rows[row][place] in KEPT_IN_CANVAS:
             left_out.append((result["submission"], f"Canvas has {table.rows[row][place]} there, which is kept."))
@@ -90,7 +90,7 @@ def write_moodle(results: list[Result], worksheet: Path, target: Path, lesson: s
     """
     table, places = _moodle_table(worksheet)
     roster = _moodle_roster(table, places)
-    assigned, left_out = roster.assign(results, lesson)
+    assigned, left_out, handed_in = roster.assign(results, lesson)
     for row, result in assigned.items():
         cells = table.rows[row]
         cells[places["Grade"]] = scaled(result, cells[places["Maximum Grade"]] if "Maximum Grade" in places else "")
@@ -99,7 +99,7 @@ def write_moodle(results: list[Result], worksheet: Path, target: Path, lesson: s
             cells[place] = _feedback(result)
     write_table(table, target)
     name = places.get("Full name", places["Identifier"])
-    without = _without_result(roster, assigned, lambda row: table.rows[row][name])
+    without = _without_result(roster, handed_in, lambda row: table.rows[row][name])
     return Transfer(len(assigned), tuple(left_out), without)
 
 
@@ -225,8 +225,8 @@ def _local_parts(names: list[str]) -> list[str]:
     return [name.split("@")[0] for name in names if "@" in name]
 
 
-def _without_result(roster: Roster, assigned: dict[int, Result], name_of: Callable[[int], str]) -> tuple[str, ...]:
-    return tuple(name_of(row) for row in roster.by_number.values() if row not in assigned)
+def _without_result(roster: Roster, handed_in: set[int], name_of: Callable[[int], str]) -> tuple[str, ...]:
+    return tuple(name_of(row) for row in roster.by_number.values() if row not in handed_in)
 
 
 def _feedback(result: Result) -> str:

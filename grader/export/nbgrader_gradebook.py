@@ -24,6 +24,7 @@ from traitlets.config.loader import PyFileConfigLoader
 from grader.export.nbgrader_cells import KnownCell, known_cells
 from grader.export.nbgrader_database import PATIENCE, GradebookError, alone, default_url, open_gradebook, sentences
 from grader.export.nbgrader_notebook import mark, part_file, publish, read_notebook, repaired, timestamp_beside
+from grader.export.rosters import why_no_score
 from grader.lessons.paths import NBGRADER_SOURCE, NOTEBOOKS, ROOT
 from grader.read.submissions import lessons
 from grader.run.grading import UNREADABLE
@@ -126,6 +127,8 @@ class Recorder:
     def _place(self, result: Mapping[str, Any], notebook: Path | None) -> tuple[str, str, Path]:
         """Return the lesson and the student that a result belongs to, and the file that was graded."""
         name, lesson = result["submission"], result["lesson"]
+        if result["score"] is None:
+            raise NotRecorded(f"{name!r} is not recorded: {why_no_score(result)}")
         if lesson is None:
             raise NotRecorded(f"{name!r} is not recorded: it is not the notebook of one lesson.")
         student = student_of(name, lesson)

@@ -21,8 +21,8 @@ from traitlets import Bool
 from grader.export.nbgrader_cells import cells_of
 from grader.export.nbgrader_notebook import mark, repaired
 from grader.read.submissions import Source
-from grader.run.grading import grade
-from grader.run.process import child_library
+from grader.run.grading import UNGRADED, grade
+from grader.run.process import NoProcess, child_library
 from grader.run.sandbox import require_sandbox
 
 # What Markdown makes, and the HTML that people write into it; everything else is shown as text.
@@ -61,6 +61,7 @@ class GradeInSandbox(NbGraderPreprocessor):  # type: ignore[misc]
 
         Raises:
             NoSandbox: this machine has no sandbox, and unsafe_no_sandbox is not set.
+            NoProcess: it could not be graded, through no fault of its own; nbgrader then records nothing.
         """
         if not self.unsafe_no_sandbox:
             require_once()
@@ -70,5 +71,7 @@ class GradeInSandbox(NbGraderPreprocessor):  # type: ignore[misc]
         with child_library() as library:
             source = Source(about["student"], Path(folder, f"{about['notebook']}.ipynb"))
             result = grade(source, library, sandbox=not self.unsafe_no_sandbox)
+        if result.status == UNGRADED:
+            raise NoProcess(result.reason)
         mark(nb, result.to_json())
         return nb, resources

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dspark_mini.workspace import UserError
 from grader.export.lms import check_lists, write_canvas, write_gradescope, write_moodle
-from grader.export.rosters import ExportError, Result
+from grader.export.rosters import ExportError, Result, why_no_score
 
 Say = Callable[[str], None]
 
@@ -40,17 +40,30 @@ class Outputs:
         return [*pairs, *([self.gradescope] if self.gradescope else []), *boards]
 
     @property
+    def grade_books(self) -> list[str]:
+        """The options that put grades where they count."""
+        asked = {"--gradescope": self.gradescope, "--canvas": self.canvas, "--moodle": self.moodle}
+        asked |= {"--gradebook": self.gradebook or None, "--course": self.course, "--db": self.db_url}
+        return [option for option, value in asked.items() if value is not None]
+
+    @property
     def records(self) -> bool:
         """Whether the results go into a gradebook of nbgrader."""
         return self.gradebook or self.course is not None or self.db_url is not None
 
 
-def refuse_impossible(outputs: Outputs) -> None:
+def refuse_impossible(outputs: Outputs, sandbox: bool = True) -> None:
     """Refuse impossible requests before anything is graded.
 
     Raises:
-        UserError: A list is missing or unusable, a course is missing, or a threshold is given without --ci.
+        UserError: A list is missing or unusable, a course is missing, a threshold is given without --ci, or a grade
+            book is to be written without a sandbox.
     """
+    if not sandbox and outputs.grade_books:
+        raise UserError(
+            f"--unsafe-no-sandbox runs submissions with your rights, so that one could itself write what "
+            f"{outputs.grade_books[0]} writes; grade in the sandbox, or leave {outputs.grade_books[0]} out."
+        )
     for option, pair in (("--canvas", outputs.canvas), ("--moodle", outputs.moodle)):
         if pair is not None and not pair[0].is_file():
             raise UserError(f"There is no file {pair[0]}; {option} takes the list of your LMS and the file to write.")
@@ -113,7 +126,7 @@ def _export(rows: list[Result], outputs: Outputs, say: Say) -> bool:
     for target, transfer in transfers.items():
         say(f"{target}: {transfer}")
     if outputs.gradescope is not None:
-        write_gradescope(rows, outputs.gradescope)
+        _gradescope(rows, outputs.gradescope, say)
     if outputs.pages is not None:
         from grader.export.pages import write_pages
 
@@ -122,8 +135,16 @@ def _export(rows: list[Result], outputs: Outputs, say: Say) -> bool:
         from grader.export.leaderboard import write_leaderboard
 
         say(f"Leaderboard: {write_leaderboard(rows, outputs.leaderboard, outputs.pseudonyms)}")
-    has_one = outputs.gradescope is None or len(rows) == 1
+    has_one = outputs.gradescope is None or (len(rows) == 1 and rows[0]["score"] is not None)
     return has_one and not any(transfer.left_out for transfer in transfers.values())
+
+
+def _gradescope(rows: list[Result], target: Path, say: Say) -> None:
+    """Write nothing for a submission without a score: Gradescope then says that the autograder has failed."""
+    if len(rows) == 1 and rows[0]["score"] is None:
+        say(f"{target}: not written. {why_no_score(rows[0])}")
+    else:
+        write_gradescope(rows, target)
 
 
 def _record(rows: list[Result], notebooks: Sequence[Path], outputs: Outputs, say: Say) -> bool:

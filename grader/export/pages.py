@@ -91,7 +91,7 @@ def file_names(results: list[Result]) -> list[str]:
 def lesson_words(result: Result) -> str:
     """Write a lesson's name in words."""
     if result["lesson"] is None:
-        return "unknown lesson" if result["status"] == "unreadable" else "all lessons"  # a .py file may solve any task
+        return "unknown lesson" if "reason" in result else "all lessons"  # a .py file may solve any task
     return str(result["lesson"]).replace("_", " ")
 
 
@@ -143,13 +143,14 @@ def _task(task: dict[str, Any]) -> dict[str, Any]:
 def _lesson(pairs: list[tuple[Result, str]]) -> dict[str, Any]:
     """What the class's page says of one lesson."""
     results = [result for result, _ in pairs]
-    shares = [_share(result["score"], result["max_score"]) for result in results]
+    shares = [_share(result["score"], result["max_score"]) for result in results if result["score"] is not None]
     return {
         "count": len(results),
-        "mean": mean(shares),
-        "median": median(shares),
+        "mean": mean(shares) if shares else 0.0,
+        "median": median(shares) if shares else 0.0,
         "full": sum(share == 1 for share in shares),
         "unreadable": sum(result["status"] == "unreadable" for result in results),
+        "ungraded": sum(result["status"] == "ungraded" for result in results),
         "bins": [sum(min(int(share * BINS), BINS - 1) == n for share in shares) for n in range(BINS)],
         "tasks": _class_tasks(results),
         "properties": _most_failed(results),
@@ -188,5 +189,5 @@ def _most_failed(results: list[Result]) -> list[dict[str, Any]]:
     ]
 
 
-def _share(points: float, most: float) -> float:
-    return points / most if most else 0.0
+def _share(points: float | None, most: float) -> float:
+    return points / most if points and most else 0.0

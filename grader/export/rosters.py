@@ -7,10 +7,10 @@ import io
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from dspark_mini.files import atomic_write
 from grader.check.report import overall
@@ -54,6 +54,14 @@ class Transfer:
         return "\n".join("".join(c if c.isprintable() else "�" for c in line) for line in lines)
 
 
+class Assigned(NamedTuple):
+    """The result of each row that gets one, the submissions left out, each with the reason, and the rows of both."""
+
+    results: dict[int, Result]
+    left_out: list[tuple[str, str]]
+    handed_in: set[int]
+
+
 @dataclass
 class Roster:
     """The students of a list, by the numbers that the LMS gives them and by names, logins and addresses."""
@@ -77,7 +85,7 @@ class Roster:
         names = {submission, stem, *(() if path.is_absolute() else path.parts)}  # /home/ada is not Ada's submission
         return set().union(*(self.by_name.get(_plain(name), set()) for name in names))
 
-    def assign(self, results: list[Result], lesson: str | None) -> tuple[dict[int, Result], list[tuple[str, str]]]:
+    def assign(self, results: list[Result], lesson: str | None) -> Assigned:
         """Give each row its result.
 
         Args:
@@ -85,13 +93,13 @@ class Roster:
             lesson: the lesson that is meant; None takes every result.
 
         Returns:
-            The result of each row that has one, and the submissions that were left out, each with the reason.
+            The result of each row that gets one, the submissions that were left out, and the rows of both.
         """
         wanted = [cut for result in results if (cut := cut_to_lesson(result, lesson)) is not None]
         found = [(self.rows_of(result["submission"]), result) for result in wanted]
         counts = Counter(row for rows, _ in found if len(rows) == 1 for row in rows)
         assigned: dict[int, Result] = {}
-        left_out = []
+        left_out: list[tuple[str, str]] = []
         for rows, result in found:
             row = next(iter(rows), -1)
             if len(rows) != 1:
@@ -101,9 +109,11 @@ class Roster:
                 left_out.append(
                     (result["submission"], f"the student has {counts[row]} submissions; grade the one meant.")
                 )
+            elif result["score"] is None:
+                left_out.append((result["submission"], why_no_score(result)))
             else:
                 assigned[row] = result
-        return assigned, left_out
+        return Assigned(assigned, left_out, set(counts))
 
 
 def cut_to_lesson(result: Result, lesson: str | None) -> Result | None:
@@ -116,7 +126,7 @@ def cut_to_lesson(result: Result, lesson: str | None) -> Result | None:
     Returns:
         The result, or None where it is of another lesson.
     """
-    nobody_knows = result["lesson"] is None and result["status"] == "unreadable"
+    nobody_knows = result["lesson"] is None and "reason" in result
     if lesson is None or result["lesson"] == lesson or nobody_knows:
         return result
     if result["lesson"] is not None:
@@ -125,6 +135,13 @@ def cut_to_lesson(result: Result, lesson: str | None) -> Result | None:
     score, most = (sum(task[key] for task in tasks) for key in ("points", "max_points"))
     status = overall([task["status"] for task in tasks], score) if tasks else result["status"]
     return result | {"lesson": lesson, "tasks": tasks, "score": score, "max_score": most, "status": status}
+
+
+def why_no_score(result: Mapping[str, Any]) -> str:
+    """Say why nothing is written for a result that has no score."""
+    if result["status"] == "unreadable":
+        return f"{result['reason']} With --unreadable-as-zero it gets a 0."
+    return f"it was not graded. {result['reason']}"
 
 
 def scaled(result: Result, maximum: str) -> str:

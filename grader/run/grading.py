@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,9 @@ from grader.lessons.tasks import Task
 from grader.read.submissions import Source, Submission, Unreadable, lessons, read_submission, tasks_of
 from grader.run.child.loader import CellError, defines
 from grader.run.kit import grading_seed
-from grader.run.process import Child, RemoteCaller, child_library
+from grader.run.process import Child, NoProcess, RemoteCaller, child_library
 
-UNREADABLE = "unreadable"
+UNREADABLE, UNGRADED = "unreadable", "ungraded"  # without a score: nothing is written for them anywhere
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,9 @@ class Result:
     reason: str = ""  # why it is unreadable, or was not graded
 
     @property
-    def score(self) -> int:
-        """Points of all tasks together."""
-        return sum(report.points for report in self.reports)
+    def score(self) -> int | None:
+        """Points of all tasks together; None where nothing could be graded."""
+        return None if self.reason else sum(report.points for report in self.reports)
 
     def to_json(self) -> dict[str, Any]:
         """One object of the list that `dspark-mini grade --json` writes."""
@@ -61,14 +62,10 @@ def grade(source: Source, library: Path, sandbox: bool = True) -> Result:
     except Unreadable as error:
         return not_graded(source, str(error), UNREADABLE)
     try:
-        child = Child(library, submission.pieces, sandbox)
-    except RuntimeError as error:
-        failed = tuple(task.failed(ERROR, str(error)) for task in submission.tasks)
-        return Result(source.name, submission.lesson, ERROR, failed, sum(r.max_points for r in failed), str(error))
-    try:
-        reports = tuple(_report(task, submission, child) for task in submission.tasks)
-    finally:
-        child.close()
+        with contextlib.closing(Child(library, submission.pieces, sandbox)) as child:
+            reports = tuple(_report(task, submission, child) for task in submission.tasks)
+    except NoProcess as error:
+        return not_graded(source, str(error))
     return Result(
         source.name,
         submission.lesson,
@@ -84,8 +81,8 @@ def grade_own_notebook(path: Path) -> Result:
         return grade(Source(path.name, path), library, sandbox=False)
 
 
-def not_graded(source: Source, reason: str, status: str = ERROR) -> Result:
-    """Return the result of a submission that was not graded, with the reason."""
+def not_graded(source: Source, reason: str, status: str = UNGRADED) -> Result:
+    """Return the result of a submission that has no score, with the reason: a fault that is not the learner's."""
     lesson = next((lesson for lesson in lessons() if source.path.stem.endswith(lesson)), None)
     most = sum(task.max_points for task in tasks_of(lesson)) if lesson else 0
     return Result(source.name, lesson, status, (), most, reason)

@@ -6,18 +6,62 @@ was cut short by one is dropped when the journal is opened again; of two lines w
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, overload
+
+from dspark_mini.files import atomic_write
 
 Outcome = dict[str, Any]  # the result of one submission, as `dspark-mini grade --json` writes it
 
 
 class JournalInUse(Exception):
     """Another grading writes to the same journal."""
+
+
+class TargetInUse(Exception):
+    """Another grading writes to the same file, which the message names."""
+
+
+@contextlib.contextmanager
+def locked(targets: Iterable[Path]) -> Iterator[None]:
+    """Keep other gradings from writing to some files; beside each stands a lock file as long as this lasts.
+
+    Raises:
+        TargetInUse: another process has locked one of them.
+    """
+    with contextlib.ExitStack() as stack:
+        for target in targets:
+            stack.enter_context(_lock(target))
+        yield
+
+
+@contextlib.contextmanager
+def _lock(target: Path) -> Iterator[None]:
+    path = target.with_name(target.name + ".lock")
+    while True:
+        with path.open("ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise TargetInUse(str(target)) from None
+            if not _is_at(path, file.fileno()):
+                continue  # who held it has taken it away in between
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+            return
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    return False
 
 
 class Journal:
@@ -45,7 +89,8 @@ class Journal:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._file.close()
+        with contextlib.suppress(OSError):  # the end of a line that could not be written, as add() has said already
+            self._file.close()
 
     def __len__(self) -> int:
         return len(self._places)
@@ -68,17 +113,16 @@ class Journal:
 
     def keep_only(self, keys: Sequence[str]) -> None:
         """Rewrite the journal with the results of these keys, in their order; nothing is lost if that is cut short."""
-        whole = self.path.with_name(self.path.name + ".part")
-        with whole.open("wb") as file:
-            places = {}
-            for key in keys:
-                places[key] = file.tell()
-                file.write(_line(key, self[key]))
-            file.flush()
-            os.fsync(file.fileno())
-        rewritten = whole.open("a+b")
-        fcntl.flock(rewritten, fcntl.LOCK_EX)
-        whole.replace(self.path)
+        with atomic_write(self.path) as part:
+            with part.open("wb") as file:
+                places = {}
+                for key in keys:
+                    places[key] = file.tell()
+                    file.write(_line(key, self[key]))
+                file.flush()
+                os.fsync(file.fileno())
+            rewritten = part.open("a+b")
+            fcntl.flock(rewritten, fcntl.LOCK_EX)
         self._file.close()
         self._file, self._places = rewritten, places
 

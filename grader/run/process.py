@@ -59,6 +59,10 @@ COMMAND = (
 )
 
 
+class NoProcess(Exception):
+    """There is no process for the learner's code, through no fault of that code; the message is a sentence."""
+
+
 @dataclass(frozen=True)
 class Piece:
     """One piece of a learner's code: a cell, or a whole .py file, which goes on after a failing statement."""
@@ -157,7 +161,7 @@ class Child:
             self.close()
             done.append(Outcome(error="TimeoutError", timed_out=True))
         except ChildDied:
-            self.close()
+            self._end_dead()
             done.append(Outcome(error="ProcessEnded", died=True))
         return done
 
@@ -188,7 +192,7 @@ class Child:
                 self._load()
                 return
             except (ChildTooSlow, ChildDied, WireError) as error:
-                self.close()
+                self._end_dead()
                 if self.running < 0:
                     self._explain(error)
                 hung = isinstance(error, ChildTooSlow)
@@ -196,13 +200,24 @@ class Child:
                 self.errors[self.running] = CellError(name, f"the code {why}", None)
                 self.left_out.add(self.running)
 
+    def _end_dead(self) -> None:
+        """Close; where the sandbox itself was killed, which nothing inside can do, it was not the learner's code."""
+        was_killed = False
+        if self.sandbox:
+            from grader.run import sandbox
+
+            was_killed = sandbox.was_killed(self.process)
+        self.close()
+        if was_killed:
+            raise NoProcess("The sandbox was killed from outside.")
+
     def _explain(self, error: Exception) -> None:
         """Say why no process got as far as the learner's code."""
         if self.sandbox:
             from grader.run.sandbox import require_sandbox
 
             require_sandbox()
-        raise RuntimeError("The process for the learner's code could not be started.") from error
+        raise NoProcess("The process for the learner's code could not be started.") from error
 
     def _load(self) -> None:
         """Send the pieces and listen until all of them have run."""

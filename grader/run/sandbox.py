@@ -30,6 +30,7 @@ WORK_BYTES = 16 << 20
 NOBODY = "65534"
 UNKNOWN = -1  # libseccomp's number of an unknown call
 TRY_SECONDS = 60.0
+KILLED_SECONDS = 0.2  # how long a process that has closed its pipes may take to be gone
 NO_NAMESPACES = re.compile(r"namespace|uid map|Operation not permitted|Permission denied")
 ELSE = " To grade code that you trust without a sandbox, add --unsafe-no-sandbox."
 # Settings that forbid what bubblewrap needs: the forbidding value, and one that allows it.
@@ -104,6 +105,13 @@ def end(process: subprocess.Popen[bytes]) -> None:
         process.wait(1.0)
     process.kill()
     process.wait()
+
+
+def was_killed(process: subprocess.Popen[bytes]) -> bool:
+    """Tell whether something on this machine has killed bubblewrap itself; a signal inside makes it leave in order."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return process.wait(KILLED_SECONDS) < 0
+    return False
 
 
 def _program() -> str:

@@ -96,12 +96,12 @@ class Batch:
         return {self.results[before]["score"], self.results[after]["score"]} == honest_scores()
 
     def got(self, attack: str) -> str:
-        """Points and status of the attacked task, such as "full pass"; "0 unreadable" where nothing was graded."""
+        """Points and status of the attacked task, such as "full pass"; the status alone where there is no score."""
         result = self.of(attack)
         task = next((task for task in result["tasks"] if task["task"] == TASK.id), None)
-        assert result["score"] == (task["points"] if task else 0)
+        assert result["score"] == (task["points"] if task else None)
         if task is None:
-            return f"{result['score']} {result['status']}"
+            return str(result["status"])
         return f"{'full' if task['points'] == task['max_points'] else task['points']} {task['status']}"
 
     @cached_property

@@ -31,15 +31,20 @@ def task(name: str = "2.1", points: int = 9, status: str = "partial", got: str =
     return Report(name, "f", status, properties).to_json() | {"points": points, "max_points": 14}
 
 
-def result(submission: str, score: int = 9, **changes: Any) -> dict[str, Any]:
-    tasks = [task(points=score, status="pass" if score == 14 else "partial")]
+def result(submission: str, score: int | None = 9, **changes: Any) -> dict[str, Any]:
+    tasks = [task(points=score or 0, status="pass" if score == 14 else "partial")]
     base = {"submission": submission, "lesson": LESSON, "score": score, "max_score": 14, "status": "partial"}
     return base | {"tasks": tasks} | changes
 
 
 def unreadable(submission: str) -> dict[str, Any]:
     nothing = {"lesson": None, "max_score": 0, "status": "unreadable", "tasks": []}
-    return result(submission, 0, **nothing, reason="It is not text in UTF-8.")
+    return result(submission, **nothing, score=None, reason="It is not text in UTF-8.")
+
+
+def ungraded(submission: str) -> dict[str, Any]:
+    about = {"score": None, "status": "ungraded", "tasks": [], "reason": "The sandbox does not start."}
+    return result(submission) | about
 
 
 @pytest.fixture(scope="session")

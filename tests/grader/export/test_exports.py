@@ -12,7 +12,7 @@ import pytest
 
 from grader.export.lms import write_canvas, write_moodle
 from grader.export.rosters import ExportError, Transfer, inert
-from tests.grader.export.conftest import NASTY, result, task, unreadable
+from tests.grader.export.conftest import NASTY, result, task, ungraded, unreadable
 
 LESSON = "02_parallel_drafting"
 PEOPLE = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
@@ -74,9 +74,17 @@ def test_canvas_finds_a_student_by_download_name_number_login_and_name(tmp_path:
 
 def test_canvas_scores_are_scaled_to_the_points_possible(tmp_path: Path) -> None:
     people = [student("Park, Ada", "1", "ada"), student("Li, Jun", "2", "jun"), student("Roy, Bo", "3", "bo")]
-    results = [result("ada", 14), result("jun", 9), unreadable("bo")]
+    results = [result("ada", 14), result("jun", 9), unreadable("bo") | {"score": 0}]
     assert list(canvas(tmp_path, results, *people, most="100")[1].values())[2:] == ["100", "64.29", "0"]
     assert list(canvas(tmp_path, results, *people, most="")[1].values())[2:] == ["14", "9", "0"]
+
+
+@pytest.mark.parametrize("no_score", [unreadable("bo"), ungraded("bo")], ids=["unreadable", "ungraded"])
+def test_what_has_no_score_leaves_the_list_as_it_was(tmp_path: Path, no_score: dict[str, Any]) -> None:
+    people = [student("Park, Ada", "1", "ada"), student("Roy, Bo", "3", "bo", grade="50")]
+    done, grades = canvas(tmp_path, [result("ada", 14), no_score], *people)
+    assert (done.written, done.without_result, grades["3"]) == (1, (), "50")
+    assert no_score["reason"] in done.left_out[0][1]
 
 
 def test_a_name_that_could_be_two_students_gets_nobody_a_grade(tmp_path: Path) -> None:

@@ -117,6 +117,17 @@ def test_unchanged_cells_are_commented_as_no_response(
     assert comments.pop("task-2-1") is None and set(comments.values()) == {"No response."} and len(comments) == 4
 
 
+def test_what_was_not_graded_leaves_the_grade_as_it_was(
+    course: Path, db_url: str, hand_in: Callable[..., Path], result_of: Any, scores: Any, autograded: Any
+) -> None:
+    hand_in("ada")
+    record([result_of("ada")], course, db_url)
+    before = autograded("ada")
+    (refused,) = record([result_of("ada", score=None, status="ungraded", tasks=[], reason="No disk.")], course, db_url)
+    assert refused == "'ada' is not recorded: it was not graded. No disk."
+    assert sum(scores(db_url, "ada").values()) == MAX and autograded("ada") == before
+
+
 def test_a_locked_gradebook_is_waited_for_and_then_named_in_a_sentence(
     course: Path, db_url: str, hand_in: Callable[..., Path], result_of: Any, scores: Any, autograded: Any
 ) -> None:

@@ -189,7 +189,9 @@ def test_an_unreadable_submission_scores_nothing_and_shows_why(
     path.parent.mkdir(parents=True)
     path.symlink_to(tmp_path / "secret.ipynb")
     result = grade(Source("eve", path), library, sandbox=False).to_json()
-    assert record([result], course) == []
+    (refused,) = record([result], course)
+    assert "--unreadable-as-zero" in refused
+    assert record([result | {"score": 0}], course) == []
     assert sum(scores(default_url(course), "eve").values()) == 0
     text = (course / "autograded" / "eve" / LESSON / f"{LESSON}.ipynb").read_text()
     assert "It is a link" in text and "secret" not in text

@@ -35,7 +35,7 @@ def submitted(tmp_path: Path) -> Path:
 
 
 def grade(*arguments: object) -> tuple[int, str]:
-    done = CliRunner().invoke(app, ["grade", *map(str, arguments), "--unsafe-no-sandbox", "--jobs", "1"])
+    done = CliRunner().invoke(app, ["grade", *map(str, arguments), "--jobs", "1"])
     if isinstance(done.exception, UserError):
         raise done.exception
     return done.exit_code, done.output
@@ -130,6 +130,22 @@ def test_a_workflow_fails_below_its_threshold(submitted: Path) -> None:
 def test_what_is_impossible_is_refused_before_anything_is_graded(outputs: Outputs, message: str) -> None:
     with pytest.raises(UserError, match=message):
         refuse_impossible(outputs)
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        Outputs(gradescope=Path("results.json")),
+        Outputs(canvas=(Path("list.csv"), Path("to.csv"))),
+        Outputs(moodle=(Path("list.csv"), Path("to.csv"))),
+        Outputs(gradebook=True),
+        Outputs(course=Path(".")),
+        Outputs(db_url="sqlite:///book.db"),
+    ],
+)
+def test_no_grade_book_is_written_where_a_submission_could_write_it_itself(outputs: Outputs) -> None:
+    with pytest.raises(UserError, match=f"--unsafe-no-sandbox .* leave {outputs.grade_books[0]} out"):
+        refuse_impossible(outputs, sandbox=False)
 
 
 def test_the_list_itself_is_not_written_over(submitted: Path, tmp_path: Path) -> None:

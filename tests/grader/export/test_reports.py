@@ -12,7 +12,7 @@ import pytest
 from grader.check.report import PropertyResult, Report
 from grader.export.github import report_to_ci
 from grader.export.lms import write_gradescope
-from tests.grader.export.conftest import NASTY, result, task, unreadable
+from tests.grader.export.conftest import NASTY, result, task, ungraded, unreadable
 
 # --- Gradescope --------------------------------------------------------------------------------------
 
@@ -31,7 +31,7 @@ def test_gradescope_gets_one_test_per_task_with_points_and_what_to_mend(tmp_path
 
 @pytest.mark.parametrize(
     ("results", "says"),
-    [([], "there are 0"), ([result("a"), result("b")], "there are 2"), ([unreadable("a")], "UTF-8")],
+    [([], "there are 0"), ([result("a"), result("b")], "there are 2"), ([unreadable("a") | {"score": 0}], "UTF-8")],
 )
 def test_gradescope_says_why_there_is_no_score(tmp_path: Path, results: list[dict[str, Any]], says: str) -> None:
     write_gradescope(results, tmp_path / "results.json")
@@ -75,7 +75,7 @@ def test_the_threshold_decides(least: float, holds: bool, monkeypatch: pytest.Mo
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     lines: list[str] = []
     assert report_to_ci([result("a")], lines.append, least) is holds
-    assert not report_to_ci([unreadable("a")], [].append)
+    assert not report_to_ci([unreadable("a")], [].append) and not report_to_ci([ungraded("a")], [].append)
     assert not report_to_ci([result("a", 14), result("b", 2)], [].append, 9)  # each one must reach it
     assert lines[-1] == "Points 9/14" and any("threshold" in line for line in lines) is not holds
 

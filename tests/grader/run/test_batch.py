@@ -181,8 +181,8 @@ def test_what_was_not_graded_is_tried_again(jobs: list[Job], journal: Journal) -
         return result_of(source.name)
 
     results = grade_batch(jobs, HandPool(fails), journal)
-    assert [result["status"] for result in results] == ["partial", "partial", "error", "partial", "partial"]
-    assert results[2]["score"] == 0 and "without a result" in results[2]["reason"]
+    assert [result["status"] for result in results] == ["partial", "partial", "ungraded", "partial", "partial"]
+    assert results[2]["score"] is None and "without a result" in results[2]["reason"]
     pool = HandPool()
     grade_batch(jobs, pool, journal, resume=True)
     assert pool.seen == ["c"]
@@ -200,7 +200,7 @@ def test_crash_of_a_worker_costs_only_its_submission(
         (worker,) = running(str(tmp_path))
         os.kill(worker, signal.SIGKILL)
         results = [future.result(timeout=120) for future in futures]
-    assert [result["status"] for result in results] == ["error", "pass"]
+    assert [result["status"] for result in results] == ["ungraded", "pass"]
     assert "without a result" in results[0]["reason"] and not still_running(str(tmp_path))
 
 
@@ -230,6 +230,7 @@ def test_csv_has_one_row_per_submission_and_one_column_per_task(make_notebook: M
     assert names == ["=1+1", "bob", "cat"] and [row["submission"] for row in rows] == ["'=1+1", "bob", "cat"]
     assert [row["status"] for row in rows] == ["pass", "missing", "unreadable"]
     assert rows[0]["score"] == rows[0]["max_score"] == rows[1]["max_score"] == rows[2]["max_score"]
+    assert (rows[1]["score"], rows[2]["score"]) == ("0", "")
     assert sum(int(rows[0][task]) for task in list(rows[0])[5:]) == int(rows[0]["score"])
     assert done.returncode == 1 and "1 could not be read or graded" in done.stdout
 

@@ -1,0 +1,195 @@
+"""Faults of the machine while a class is graded: no score that was not earned, none lost, and the way to go on."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.lessons.paths import ROOT
+from grader.run.child.calling import call
+from grader.run.process import Child, NoProcess, Piece
+
+CLASS = ("ada", "bo", "cy", "dee", "eve")
+RIGHT = "def rollback_rows(verified_rows, accepted):\n    return verified_rows - 1 - accepted\n"
+CANVAS = "Student,ID,SIS User ID,SIS Login ID,Section,07 end to end (12)\n"
+ALL_FILES = ("--json", "out.json", "--csv", "out.csv", "--canvas", "list.csv", "to.csv", "--html", "pages")
+SIZES = (4, 12, 24, 60, 100)  # KiB: nothing fits, the journal, not all of the results, of the pages, everything
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "dspark_mini", "grade", *words]
+
+
+def environment(**more: str) -> dict[str, str]:
+    return os.environ | {"COLUMNS": "120", "NO_COLOR": "1", "PYTHONPATH": str(ROOT)} | more
+
+
+def type_in(folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        command(*words), cwd=folder, env=environment(**more), capture_output=True, text=True, timeout=300
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Path:
+    """A class whose grade in the list is 50, all of them with the same right answer."""
+    (tmp_path / "all").mkdir()
+    (tmp_path / "tmp").mkdir()
+    for name in CLASS:
+        (tmp_path / "all" / f"{name}.py").write_text(RIGHT)
+    rows = [f"{name},{number},,{name},S,50" for number, name in enumerate(CLASS)]
+    (tmp_path / "list.csv").write_text(CANVAS + "\n".join(rows) + "\n")
+    return tmp_path
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "nothing happened in time"
+        time.sleep(0.01)
+
+
+def results_of(course: Path) -> dict[str, Any]:
+    return {result["submission"]: result for result in json.loads((course / "out.json").read_text())}
+
+
+def in_list(course: Path) -> dict[str, str]:
+    with (course / "to.csv").open(newline="") as file:
+        return {row["Student"]: row["07 end to end (12)"] for row in csv.DictReader(file)}
+
+
+# --- No namespaces -----------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("needs_sandbox")
+def test_a_sandbox_that_fails_from_the_fourth_start_on_changes_no_grade(course: Path) -> None:
+    program = course / "bin" / "bwrap"
+    program.parent.mkdir()
+    starts, real = course / "starts", shutil.which("bwrap")
+    program.write_text(f'#!/bin/sh\necho >> {starts}\n[ $(wc -l < {starts}) -lt 4 ] || exit 1\nexec {real} "$@"\n')
+    program.chmod(0o755)
+    words = ("all", "--lesson", "07", "--jobs", "1", *ALL_FILES)
+    done = type_in(course, *words, PATH=f"{program.parent}:{os.environ['PATH']}")
+    found = results_of(course)
+    graded = {name.removesuffix(".py") for name, result in found.items() if result["status"] != "ungraded"}
+    assert done.returncode == 1 and 1 <= len(graded) < len(CLASS)
+    assert all(result["score"] is None and result["reason"] for result in found.values() if "reason" in result)
+    assert {name for name, grade in in_list(course).items() if grade == "50"} == set(CLASS) - graded
+    *_, named, repair = done.stdout.strip().splitlines()
+    assert all(f"{name}.py" in named for name in set(CLASS) - graded) and not any(f"{n}.py" in named for n in graded)
+    assert f"dspark-mini grade {' '.join(words)} --resume" in repair
+    assert type_in(course, *words, "--resume").returncode == 0
+    assert len({result["score"] for result in results_of(course).values()}) == len(set(in_list(course).values())) == 1
+
+
+# --- Killed ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("needs_sandbox")
+def test_a_sandbox_that_is_killed_from_outside_is_not_the_learners_fault(quick: Path) -> None:
+    source = "import time\ndef sleeps():\n    time.sleep(0.3)\n    return 1\n"
+    child = Child(quick, [Piece(source, "cell")], sandbox=True)
+    threading.Timer(0.1, os.kill, (child.process.pid, signal.SIGKILL)).start()
+    with pytest.raises(NoProcess, match="killed from outside"):
+        child.outcomes("sleeps", [call(), call(), call()])
+    child.close()
+
+
+def test_no_temporary_folder_is_left_after_the_grader_was_killed(course: Path) -> None:
+    target = course / "out.json"
+
+    def left() -> bool:
+        return any((course / "tmp").glob("dspark-mini-*"))
+
+    for seconds in (0.0, 0.2, 0.8):
+        words = command("all", "--unsafe-no-sandbox", "--json", str(target), "--jobs", "2")
+        process = subprocess.Popen(words, cwd=course, env=environment(TMPDIR=str(course / "tmp")))
+        wait_for(lambda process=process: left() or process.poll() is not None)  # type: ignore[misc]
+        time.sleep(seconds)
+        process.kill()
+        process.wait()
+        wait_for(lambda: not left())
+    assert not target.exists()
+
+
+# --- The disk is full --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Callable[[Path, int, list[str]], list[str]]]:
+    """A function that makes a command run where a folder is a disk of some KiB."""
+    if shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap makes the disk")
+    yield lambda folder, size, words: [
+        *("bwrap", "--dev-bind", "/", "/", "--size", str(size << 10), "--tmpfs", str(folder), "--chdir", str(folder)),
+        *words,
+    ]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_disk_that_fills_up_gives_a_sentence_and_no_half_file(
+    course: Path, small_disk: Callable[[Path, int, list[str]], list[str]], size: int
+) -> None:
+    """The targets, the journal and standard output are on the small disk; afterwards its files are looked at."""
+    disk = course / "disk"
+    disk.mkdir()
+    script = (
+        'grade="$1"; shift; "$@" > said.txt; code=$?\n'
+        "for file in *; do [ -f $file ] && echo $file $(stat -c %s $file); done\n"
+        '[ -f out.json ] && python3 -c \'import json; print(len(json.load(open("out.json"))), "whole")\'\n'
+        "exit $code"
+    )
+    words = command(str(course / "all"), "--unsafe-no-sandbox", "--jobs", "1", "--json", "out.json", "--csv", "out.csv")
+    shell = ["sh", "-c", script, "sh", "grade", *words, "--html", "pages"]
+    done = subprocess.run(
+        small_disk(disk, size, shell), env=environment(), capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode in (0, 2) and "Traceback" not in done.stderr, done.stderr
+    assert (done.returncode == 2) is ("No space left" in done.stderr), done.stderr
+    assert ".part" not in done.stdout and "Exception ignored" not in done.stderr
+    assert ("out.json" not in done.stdout) or f"{len(CLASS)} whole" in done.stdout
+
+
+# --- The terminal, and others ------------------------------------------------------------------------
+
+
+def test_a_terminal_that_cannot_encode_a_name_costs_no_file(course: Path) -> None:
+    (course / "all" / "ada.py").rename(course / "all" / "Zoë γ.py")
+    words = ("all", "--unsafe-no-sandbox", "--json", "out.json", "--csv", "out.csv", "--html", "pages")
+    done = type_in(course, *words, PYTHONIOENCODING="ascii:strict", LC_ALL="C")
+    assert done.returncode == 0 and "Zo? ?.py" in done.stdout
+    assert "Zoë γ.py" in results_of(course) and (course / "pages" / "index.html").exists()
+
+
+def test_a_terminal_that_is_gone_costs_no_file(course: Path) -> None:
+    words = command("all", "--unsafe-no-sandbox", "--json", "out.json", "--html", "pages")
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(words, cwd=course, env=environment(), stdout=writer, stderr=subprocess.PIPE, timeout=300)
+    os.close(writer)
+    assert b"Traceback" not in done.stderr and (course / "pages" / "index.html").exists()
+
+
+@pytest.mark.parametrize("kind", ["--csv", "--json", "--canvas"])
+def test_two_gradings_do_not_write_the_same_file(course: Path, kind: str) -> None:
+    from grader.run.journal import locked
+
+    words = {"--canvas": ("--canvas", "list.csv", "out", "--lesson", "07")}.get(kind, (kind, "out"))
+    with locked([course / "out"]):
+        done = type_in(course, "all", "--json", "other.json", *words)
+    assert done.returncode == 2 and done.stderr.startswith("Another grading is writing out;")
+    assert [path.name for path in course.iterdir() if path.suffix in (".lock", ".part")] == []
