@@ -88,7 +88,7 @@ def grade_paths(paths: list[Path], options: GradeOptions, out: Console) -> int:
     except TargetInUse as error:
         raise UserError(f"Another grading is writing {error}; wait for its end, or name another file.") from None
     except OSError as error:
-        raise UserError(f"The results cannot be saved: {error.strerror}.") from error
+        raise UserError(f"The results cannot be saved: {error.strerror}.{_to_go_on(options)}") from error
 
 
 def _report(results: Rows, notebooks: list[Path], options: GradeOptions, out: Console) -> int:
@@ -98,8 +98,7 @@ def _report(results: Rows, notebooks: list[Path], options: GradeOptions, out: Co
         _write(results, options)
         all_well = write_outputs(results, notebooks, options.outputs, lines.append)
     except UserError as error:
-        again = " To go on, type the same command with --resume." if options.targets else ""
-        raise UserError(f"{error}{again}") from error
+        raise UserError(f"{error}{_to_go_on(options)}") from error
     finally:
         if not options.outputs.ci:
             _show(results, out)
@@ -216,6 +215,10 @@ def _stop_on_interrupt() -> Iterator[Event]:
     finally:
         for number, handler in zip(signals, previous):
             signal.signal(number, handler)
+
+
+def _to_go_on(options: GradeOptions) -> str:
+    return " To go on, type the same command with --resume." if options.targets else ""
 
 
 def _how_to_go_on(journal: Journal, options: GradeOptions) -> str:
