@@ -42,9 +42,9 @@ class Outputs:
     @property
     def grade_books(self) -> list[str]:
         """The options that put grades where they count."""
-        asked = {"--gradescope": self.gradescope, "--canvas": self.canvas, "--moodle": self.moodle}
-        asked |= {"--gradebook": self.gradebook or None, "--course": self.course, "--db": self.db_url}
-        return [option for option, value in asked.items() if value is not None]
+        asked = {"gradescope": self.gradescope, "canvas": self.canvas, "moodle": self.moodle}
+        recorded = {"gradebook": self.gradebook or None, "course": self.course, "db": self.db_url}
+        return [f"--{option}" for option, value in [*asked.items(), *recorded.items()] if value is not None]
 
     @property
     def records(self) -> bool:
