@@ -163,7 +163,7 @@ def test_a_disk_that_fills_up_gives_a_sentence_and_no_half_file(
     assert done.returncode in (0, 2) and "Traceback" not in done.stderr, done.stderr
     assert (done.returncode == 2) is ("No space left" in done.stderr) is (size < SIZES[-1]), done.stderr
     assert ".part" not in done.stdout and "Exception ignored" not in done.stderr
-    assert ("out.json" not in done.stdout) or "1 whole" in done.stdout
+    assert ("\nout.json " in f"\n{done.stdout}") is ("1 whole" in done.stdout)
 
 
 # --- The terminal, and others ------------------------------------------------------------------------
