@@ -107,6 +107,8 @@ def test_the_summary_is_added_to_what_is_there_and_stays_below_the_limit(
 def test_a_task_that_never_ran_is_reported_by_its_reason_and_without_a_hint(tmp_path: Path) -> None:
     reason = "SyntaxError in line 1 of your code."
     failed = tuple(PropertyResult(name, "Says.", False, 1, "Use >.", (("got", reason),)) for name in ("ties", "values"))
-    write_gradescope([result("a", tasks=[Report("2.1", "f", "error", failed, reason).to_json()])], tmp_path / "to.json")
+    write_gradescope(
+        [result("a", tasks=[Report("2.1", "f", "error", failed, reason=reason).to_json()])], tmp_path / "to.json"
+    )
     output = json.loads((tmp_path / "to.json").read_text())["tests"][0]["output"]
     assert output == f"0 of 2 properties hold.\n{reason}"
