@@ -225,17 +225,22 @@ TASK_1_4 = Task(
         ),
         law("residual_after_rejection", 2, outcome_of=outcome, samples=200)(
             "A rejected draft is replaced from norm(max(p − q, 0)), by a draw of its own.",
-            "Half of the rounds reject. The residual has 1/4 for token 2 and 3/4 for token 3. Which number decides "
-            "between these two?",
+            "Half of the rounds reject. The residual has 1/4 for token 2 and 3/8 for tokens 3 and 4. Which number "
+            "decides between them?",
             LawCase(
-                call([0], [[0.5, 0.5, 0.0, 0.0]], [[0.25, 0.5, 0.0625, 0.1875], [1.0, 0.0, 0.0, 0.0]], SEED),
-                {(1, (0, 0)): 0.5, (0, (2,)): 0.125, (0, (3,)): 0.375},
+                call(
+                    [0],
+                    [[0.5, 0.5, 0.0, 0.0, 0.0]],
+                    [[0.25, 0.5, 0.0625, 0.09375, 0.09375], [1.0, 0.0, 0.0, 0.0, 0.0]],
+                    SEED,
+                ),
+                {(1, (0, 0)): 0.5, (0, (2,)): 0.125, (0, (3,)): 0.1875, (0, (4,)): 0.1875},
             ),
         ),
         law("own_draw_at_every_position", 2, outcome_of=outcome, samples=200)(
             "Every draft is judged by its own rows and by a fresh uniform number.",
-            "The three chances are .25/.5, .5/.5 and .5/1, each judged on its own: half, then all, then half of the "
-            "rounds go on.",
+            "Of three drafts with chances of .25/.5, .5/.5 and .5/1, each judged on its own, half of the rounds go on, "
+            "then all of these, then half of these.",
             LawCase(
                 call(
                     [1, 0, 0],
@@ -244,6 +249,10 @@ TASK_1_4 = Task(
                     SEED,
                 ),
                 {(0, (0,)): 0.5, (2, (1, 0, 1)): 0.25, (3, (1, 0, 0, 1)): 0.25},
+            ),
+            LawCase(
+                call([0, 0], [[0.5, 0.5], [1.0, 0.0]], [[0.5, 0.5], [0.5, 0.5], [0.0, 1.0]], SEED),
+                {(1, (0, 1)): 0.5, (2, (0, 0, 1)): 0.5},
             ),
         ),
         law("bonus_from_last_row", 2, outcome_of=outcome, samples=200)(

@@ -78,6 +78,7 @@ UNEQUAL = Chain(
     call([[LN3, 0.0], [0.0, LN3]], 1, [[LN3], [0.0]], [[1.0, 0.0]], Seed(0)),
     ({1: [0.75, 0.25]}, {0: [0.5, 0.5], 1: [0.25, 0.75]}),
 )
+NO_BIAS = Chain(call([[LN16, 0.0]], 0, [[0.0], [0.0]], [[0.0, 0.0]], Seed(0), 2.0), ({0: [0.8, 0.2]},))
 FIRST = Chain(
     call([[LN3, 0.0, 0.0]], 1, [[0.0], [LN2], [0.0]], [[-1.0, 0.0, 1.0]], Seed(0)),
     ({1: [1.5 / 4.5, 1 / 4.5, 2 / 4.5]},),
@@ -134,8 +135,9 @@ TASK_3_2 = Task(
         ),
         law("temperature_divides_the_sum", 2, outcome_of=drawn_tokens, samples=DRAWS)(
             "The sum of logits and bias is divided by the temperature before the softmax.",
-            "At temperature 2 a bias of ln 16 counts like one of ln 4. The draws must show it.",
+            "At temperature 2 a bias of ln 16 counts like one of ln 4, and so does a logit. The draws must show it.",
             TEMPERED.law(),
+            NO_BIAS.law(),
         ),
         Property(
             "rows_have_the_temperature",
@@ -185,6 +187,7 @@ BY_HAND = step(
 EMPTY_STATE = step(
     [0.4], [1.0], [0.0], [1.0], [0.0], [[0.0] * 3, [-LN4, LN3 / 2, LN3 / 2], [0.0] * 3], [[2.0]]
 )  # fmt: skip
+LONG_HIDDEN = step([0.25], [1.0], [0.0], [0.0], [0.0, 1.0], [*[[0.0] * 3] * 3, [0.0, LN3 / 2, LN3 / 2]], [[2.0]])
 
 TASK_3_3 = Task(
     id="3.3",
@@ -206,9 +209,12 @@ TASK_3_3 = Task(
     core=(
         values("gate_keeps_the_state", 2, part=first_of_pair)(
             "σ(gate) of the old state is kept, entry by entry.",
-            "All weights are 0 here: the product is 0, σ(0) = ½ and tanh(0) = 0, so half of the old state is left.",
+            "With weights of 0 the product is 0, σ(0) = ½ and tanh(0) = 0: half of the old state is left. Gates of ln 3 "
+            "and −ln 3 leave ¾ of the first entry and ¼ of the second.",
             step([1.0, -2.0], [0.0, 0.0, 0.0],
                  [2.0, -4.0], [1.0, 1.0], [1.0], [[0.0] * 6] * 5, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
+            step([3.0, 1.0], [0.0],
+                 [4.0, 4.0], [0.0, 0.0], [1.0], [*[[0.0] * 6] * 4, [LN3, -LN3, 0.0, 0.0, 0.0, 0.0]], [[1.0], [1.0]]),
         ),
         values("candidate_fills_the_rest", 3, part=first_of_pair)(
             "The new state is σ(gate) · state + (1 − σ(gate)) · tanh(candidate).",
@@ -226,6 +232,7 @@ TASK_3_3 = Task(
             "Any r, d and V will do: 1, equal ones, d larger or smaller than r.",
             "Take r from the state's length; np.split(…, 3) needs no sizes at all.",
             EMPTY_STATE,
+            LONG_HIDDEN,
         ),
         values("saturation_stays_finite", 1)(
             "Sums of thousands open or shut the gate; nothing becomes NaN.",
