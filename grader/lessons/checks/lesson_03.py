@@ -209,8 +209,8 @@ TASK_3_3 = Task(
     core=(
         values("gate_keeps_the_state", 2, part=first_of_pair)(
             "σ(gate) of the old state is kept, entry by entry.",
-            "With weights of 0 the product is 0, σ(0) = ½ and tanh(0) = 0: half of the old state is left. Gates of ln 3 "
-            "and −ln 3 leave ¾ of the first entry and ¼ of the second.",
+            "With weights of 0 the product is 0, σ(0) = ½ and tanh(0) = 0: half of the old state is left. Gates of "
+            "ln 3 and −ln 3 leave ¾ of the first entry and ¼ of the second.",
             step([1.0, -2.0], [0.0, 0.0, 0.0],
                  [2.0, -4.0], [1.0, 1.0], [1.0], [[0.0] * 6] * 5, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
             step([3.0, 1.0], [0.0],
