@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -14,6 +14,9 @@ from dspark_mini.appendix import commands as appendix_commands
 from dspark_mini.corpus import DOMAINS
 from dspark_mini.terminal import WorkFolder, console, flush_output, replace_unknown_letters, say
 from dspark_mini.workspace import WORK, UserError, copy_lessons, find_lesson, reset_lesson
+
+if TYPE_CHECKING:
+    from dspark_mini.race import RaceOptions
 
 COMMAND_GROUP = "dspark_mini.commands"  # entry points: functions that add commands to the app
 # What pyproject.toml declares, for a copy on PYTHONPATH or an installation older than the declaration.
@@ -98,10 +101,17 @@ def race(
     method: Annotated[
         list[str] | None,
         typer.Option(
-            help="autoregressive, dflash, dspark, dspark-rnn or dspark-tree; repeatable. Plain decoding always runs."
+            help="autoregressive, dflash, dspark, dspark-rnn, dspark-tree or (greedy only) policy; repeatable. "
+            "Plain decoding always runs."
         ),
     ] = None,
-    temperature: Annotated[float, typer.Option(min=0.0, help="Sampling temperature; 0 is greedy.")] = 1.0,
+    mine: Annotated[
+        bool, typer.Option("--mine", help="Run on your own functions, greedily by default, with your policy of 10.1.")
+    ] = False,
+    folder: WorkFolder = WORK,
+    temperature: Annotated[
+        float | None, typer.Option(min=0.0, help="Sampling temperature; 0 is greedy. Default: 1, with --mine 0.")
+    ] = None,
     tokens: Annotated[int, typer.Option(min=1, max=256, help="Most tokens per text.")] = 160,
     seed: Annotated[int, typer.Option(min=0, help="Seed of prompts and sampling.")] = 0,
     backend: Annotated[str, typer.Option(help="numpy or torch.")] = "numpy",
@@ -115,6 +125,7 @@ def race(
 
     restart_on_one_thread()
     from dspark_mini.race import DEFAULT_METHODS, RaceOptions
+    from dspark_mini.race_own import POLICY
     from dspark_mini.race_view import list_words, run_race
 
     if words:
@@ -122,8 +133,8 @@ def race(
         return
     with model_errors(device):
         options = RaceOptions(
-            methods=tuple(method or DEFAULT_METHODS),
-            temperature=temperature,
+            methods=tuple(method or (*DEFAULT_METHODS, *([POLICY] if mine and not temperature else []))),
+            temperature=(0.0 if mine else 1.0) if temperature is None else temperature,
             max_new_tokens=tokens,
             seed=seed,
             domains=tuple(domain or DOMAINS),
@@ -135,6 +146,8 @@ def race(
             json_file=json_file,
             picture_file=picture_file,
         )
+    if mine:
+        options = _on_own_functions(options, folder)
     try:
         run_race(options, console)
     except NotImplementedError as error:
@@ -142,8 +155,22 @@ def race(
             raise
         raise UserError(
             "The race needs the reference solutions, which this copy of dspark_mini does not contain; "
-            "lesson 07 runs one with your own functions."
+            "`dspark-mini race --mine` runs on your own functions."
         ) from None
+
+
+def _on_own_functions(options: RaceOptions, folder: Path) -> RaceOptions:
+    """Let a race run on the learner's functions, and say which these are."""
+    try:
+        from grader.own_functions import on_own_functions
+    except ModuleNotFoundError:
+        raise UserError(
+            "`--mine` needs the directory grader/, which the wheel does not contain; install from the repository."
+        ) from None
+    options, lines = on_own_functions(options, folder)
+    for line in lines:
+        say(line)
+    return options
 
 
 def mount_commands(app: typer.Typer) -> None:

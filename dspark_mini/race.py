@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,13 @@ from dspark_mini.engine import Round, Steps, Trace, TreeSteps, generate
 from dspark_mini.hardware import speedup_with_interval
 from dspark_mini.kinds import GREEDY_BELOW, temperature, whole
 from dspark_mini.lm import DRAFTERS
+from dspark_mini.policy import plan_round
+from dspark_mini.race_own import POLICY, Functions, own_steps, policy_steps
 from dspark_mini.trace import PARTS
 
 PLAIN_NAME = "plain"
 TREE = "dspark-tree"  # DSpark with a tree instead of a chain
-METHODS = (PLAIN_NAME, *DRAFTERS, TREE)
+METHODS = (PLAIN_NAME, *DRAFTERS, TREE, POLICY)  # policy: DSpark, with chain or tree as lesson 10 decides
 DEFAULT_METHODS = ("autoregressive", "dflash", "dspark")
 RACE_SECONDS = 14.0  # for all texts that are not shown in slow motion; the whole race takes about 20 s
 FEWEST_PROMPTS, MOST_PROMPTS = 4, 64  # per domain, where no number is asked for
@@ -54,6 +57,7 @@ class RaceOptions:
     backend: str = "numpy"
     device: str = "cpu"
     compiled: bool = False
+    functions: Functions | None = None  # the learner's own, by name, in place of the kit's
     json_file: Path | None = None
     picture_file: Path | None = None
 
@@ -63,6 +67,8 @@ class RaceOptions:
                 if value not in known:
                     raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}.")
         temperature()("temperature", self.temperature, {})
+        if POLICY in self.methods and not self.greedy:
+            raise ValueError(f"temperature is {self.temperature:g}; the method {POLICY!r} needs 0, greedy decoding.")
         whole("max_new_tokens", self.max_new_tokens, low=1)
         for path in filter(None, (self.json_file, self.picture_file)):
             if not path.parent.is_dir():
@@ -75,6 +81,11 @@ class RaceOptions:
             raise ValueError("picture shows drafters; name at least one method other than plain.")
 
     @property
+    def greedy(self) -> bool:
+        """Whether texts are decoded greedily."""
+        return self.temperature < GREEDY_BELOW
+
+    @property
     def order(self) -> tuple[str, ...]:
         """The methods in the order in which they run; plain decoding always runs, as the baseline."""
         return tuple(name for name in METHODS if name == PLAIN_NAME or name in self.methods)
@@ -82,7 +93,15 @@ class RaceOptions:
 
 def drafter_of(method: str) -> str:
     """Return the name of a method's drafter."""
-    return "dspark" if method == TREE else method
+    return "dspark" if method in (TREE, POLICY) else method
+
+
+def steps_of(method: str, options: RaceOptions, drafter: Any) -> Steps:
+    """Return the engine's steps for one text of a method."""
+    steps = TREES if method in (TREE, POLICY) else CHAINS
+    if options.functions is not None:
+        return own_steps(method, options.greedy, options.functions, steps, drafter)
+    return policy_steps(steps, plan_round, drafter) if method == POLICY else steps
 
 
 @dataclass(frozen=True)
@@ -111,7 +130,7 @@ def time_methods(
     for method in options.order:
         model.clear()
         drafter = None if method == PLAIN_NAME else model.drafters[drafter_of(method)]
-        steps = TREES if method == TREE else CHAINS
+        steps = steps_of(method, options, drafter)
         rng = np.random.default_rng([options.seed, *stream, METHODS.index(method)])
         start = time.perf_counter()
         trace = generate(model.target, drafter, prompt, options.max_new_tokens, stop, options.temperature, rng, steps)
@@ -178,14 +197,16 @@ def summarise(
     """
     runs = [_totals(method, domain, [by_method[method] for by_method in texts], options) for method in options.order]
     for run in runs[1:]:
-        rates = acceptance_by_position([r for by_method in texts for r in by_method[run["method"]].trace.rounds])
-        run["conditional_acceptance"] = [None if math.isnan(rate) else rate for rate in rates]
         run["speedup"] = run["tokens_per_second"] / runs[0]["tokens_per_second"]
-        run["speedup_error"] = _speedup_error(texts, run["method"])
-        spent = run["round_seconds"]
-        step = runs[0]["round_seconds"]["verify"]
-        run["expected_speedup"] = speedup(run["tau"], spent["draft"] + spent["head"], spent["verify"], step)
-        if options.temperature < GREEDY_BELOW:
+        spent, step = run["round_seconds"], runs[0]["round_seconds"]["verify"]
+        with suppress(NotImplementedError):  # a learner's bundle lacks these figures
+            run["expected_speedup"] = speedup(run["tau"], spent["draft"] + spent["head"], spent["verify"], step)
+        with suppress(NotImplementedError):
+            run["speedup_error"] = _speedup_error(texts, run["method"])
+        with suppress(NotImplementedError):
+            rates = acceptance_by_position([r for by_method in texts for r in by_method[run["method"]].trace.rounds])
+            run["conditional_acceptance"] = [None if math.isnan(rate) else rate for rate in rates]
+        if options.greedy:
             compared = [_mismatch(model, i, prompt, texts[i], run["method"]) for i, prompt in enumerate(prompts)]
             run["mismatches"] = [mismatch for mismatch in compared if mismatch]
             run["identical"] = not run["mismatches"]

@@ -36,6 +36,7 @@ from dspark_mini.race import (
     time_methods,
     verify_ratio,
 )
+from dspark_mini.race_own import lend_to_model
 from dspark_mini.race_table import closing_lines, result_table
 from dspark_mini.terminal import say
 from dspark_mini.workspace import UserError
@@ -57,6 +58,8 @@ def run_race(options: RaceOptions, console: Console) -> None:
     """
     drafters = sorted({drafter_of(method) for method in options.order[1:]})
     model = load_model(options.backend, options.device, drafters, options.compiled)
+    if options.functions is not None:
+        lend_to_model(model, options.functions)
     machine = hardware(options.backend, options.device, model)
     runs: list[Run] = []
     with model_errors(options.device):

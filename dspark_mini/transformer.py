@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,7 @@ class LanguageModel:
         self.head = np.ascontiguousarray((table if shape.tied else weights["head.weight"]).T)  # (d, V)
         self.rotary = Rotary(shape.head_width, shape.rope_theta, slots)
         self.cache = FeatureCache(shape, slots)
+        self.tree_mask: Callable[..., NDArray[np.bool_]] = tree_mask  # 6.2
         self.token_ids = kinds.tokens("n", below=shape.vocabulary)
 
     def forward(self, tokens: Sequence[int], parents: Sequence[int] | None = None) -> NDArray[np.float64]:
@@ -70,7 +71,7 @@ class LanguageModel:
         if not ids:
             return np.zeros((0, self.shape.vocabulary))
         slots = self.cache.take(len(ids))
-        positions, masked = _chain_mask(slots) if parents is None else _tree_mask(slots, parents)
+        positions, masked = _chain_mask(slots) if parents is None else self._tree_mask(slots, parents)
         x, features = self.embedding[ids], []  # (n, d)
         for index, layer in enumerate(self.layers):
             queries, keys, values = layer.project(x, self.rotary, positions)
@@ -85,6 +86,13 @@ class LanguageModel:
         row: Floats = self.embedding[token]
         return row
 
+    def _tree_mask(self, slots: slice, parents: Sequence[int]) -> tuple[list[int], NDArray[np.bool_]]:
+        """Return the positions of the anchor and the nodes, and their mask (n, rows): all that is off a node's path."""
+        of_anchor = [-1, *(parent + 1 for parent in parents)]  # the anchor is the root's only child
+        visible = self.tree_mask(of_anchor, slots.start)
+        positions = visible.sum(axis=1) - 1  # a token's position is the number of tokens before it on its path
+        return positions.tolist(), ~visible
+
 
 def _chain_mask(slots: slice) -> tuple[slice, NDArray[np.bool_] | None]:
     """Return the positions of a chain and its causal mask (n, rows): each token ignores the ones after it."""
@@ -92,10 +100,3 @@ def _chain_mask(slots: slice) -> tuple[slice, NDArray[np.bool_] | None]:
     if count == 1:
         return slots, None
     return slots, np.arange(slots.stop) > np.arange(slots.start, slots.stop)[:, None]
-
-
-def _tree_mask(slots: slice, parents: Sequence[int]) -> tuple[list[int], NDArray[np.bool_]]:
-    """Return the positions of the anchor and the nodes, and their mask (n, rows): all that is off a node's path."""
-    visible = tree_mask([-1, *(parent + 1 for parent in parents)], slots.start)  # the anchor is the root's only child
-    positions = visible.sum(axis=1) - 1  # a token's position is the number of tokens before it on its path
-    return positions.tolist(), ~visible

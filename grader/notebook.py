@@ -98,26 +98,27 @@ def own(task: str) -> Callable[..., Any]:
     """
     found = _task(task)
     notebook = Path(f"{found.lesson}.ipynb")
-    function = _function_in(notebook, found.function) if notebook.is_file() else None
+    function: Any = functions_in(notebook).get(found.function) if notebook.is_file() else None
     if function is not None and found.check(function).passed:
         print(f"{task} {found.function}: yours, from {notebook}")
-        return function
+        chosen: Callable[..., Any] = function
+        return chosen
     if not found.reference_source:
         raise TodoOpen(f"TODO {task}: this cell runs on your own {found.function}; write it in {notebook} first.")
     print(f"{task} {found.function}: the kit's; yours takes its place once it passes in {notebook}")
     return found.reference
 
 
-def _function_in(notebook: Path, name: str) -> Callable[..., Any] | None:
-    """Run the code of a notebook that defines tasks, in a namespace of its own, and look a function up there."""
+def functions_in(notebook: Path) -> dict[str, Any]:
+    """Run the code of a notebook that defines tasks, in a namespace of its own, and return that."""
     try:
         pieces = read_submission(Source(str(notebook), notebook)).pieces
     except Unreadable:
-        return None
+        return {}
     namespace = new_namespace()
     for piece in pieces:
         run_piece(piece.source, piece.label, namespace, piece.statements)
-    return namespace.get(name)
+    return namespace
 
 
 def points(task: str, function: Callable[..., Any]) -> float:

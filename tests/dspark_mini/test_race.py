@@ -12,11 +12,14 @@ import numpy as np
 import pytest
 
 from dspark_mini.drafts import Logits
-from dspark_mini.engine import Round
+from dspark_mini.engine import Round, generate
+from dspark_mini.live_policy import LivePolicy
+from dspark_mini.lm import load
 from dspark_mini.race import (
     BLOCK_SIZE,
     FEWEST_PROMPTS,
     MOST_PROMPTS,
+    TREES,
     RaceOptions,
     Run,
     acceptance_by_position,
@@ -25,6 +28,7 @@ from dspark_mini.race import (
     time_methods,
     verify_ratio,
 )
+from dspark_mini.replay import COSTS, Replay, fixed, load_recordings, replay_all
 from dspark_mini.toy import ToyAutoregressiveDrafter, ToyDrafter, ToyTarget
 from dspark_mini.trace import PARTS
 
@@ -146,3 +150,22 @@ def test_the_verify_ratio_compares_medians_and_leaves_the_cache_as_it_was(monkey
     monkeypatch.setattr("dspark_mini.race.time.perf_counter", lambda: now[0])
     assert verify_ratio(model, [1, 2, 3], repeats=5) == pytest.approx(1.0 + 0.25 * BLOCK_SIZE)
     assert model.target.cache.rows == 3 and np.array_equal(model.target.cache.tokens, [1, 2, 3])
+
+
+@pytest.mark.parametrize("block_size, width", [(5, 1), (9, 2), (0, 1)])
+def test_a_policy_runs_live_as_it_is_replayed(block_size: int, width: int) -> None:
+    model, text, policy = load(drafters=("dspark",)), load_recordings().texts[0], fixed(block_size, width)
+    drafter = model.drafters["dspark"]
+    live = LivePolicy(policy, drafter, COSTS["laptop"])
+    trace = generate(model.target, drafter, text.prompt, len(text.tokens), steps=live.steps(TREES))
+    replay = Replay(text, COSTS["laptop"])
+    assert not list(replay_all(lambda views: [policy(*view.values()) for view in views], [replay]))
+    assert trace.output == text.tokens
+    inside = slice(10)  # rounds; at the end of the text the engine drafts no further than that
+    assert trace.counts["accepted"][inside] == replay.accepted[inside]
+    assert live.drafted[inside] == replay.drafted[inside] and live.verified[inside] == replay.verified[inside]
+
+
+def test_a_policy_is_for_greedy_decoding() -> None:
+    with pytest.raises(ValueError, match="needs 0, greedy decoding"):
+        RaceOptions(methods=("policy",), temperature=0.5)

@@ -239,7 +239,7 @@ def test_a_bundle_without_solutions_says_why_it_cannot_race(monkeypatch: pytest.
     monkeypatch.setattr(backends, "restart_on_one_thread", lambda: None)
     monkeypatch.setattr(race_view, "run_race", stub)
     done = CliRunner().invoke(cli.app, ["race"])
-    assert isinstance(done.exception, UserError) and "lesson 07" in str(done.exception)
+    assert isinstance(done.exception, UserError) and "race --mine" in str(done.exception)
 
 
 def test_the_command_runs_on_one_thread_and_refuses_in_one_sentence(tmp_path: Path) -> None:
