@@ -39,7 +39,7 @@ from grader import check, hint
 # | **commit** | engine | appends accepted drafts and one token more, brings the caches into line |
 #
 # The text is decided in *verify*. Bugs in the other three leave it as it is and cost the speed-up: the loop needs
-# assertions, identities and a clock.
+# assertions, identities and a clock. Stuck? Type `hint("7.1")` in a new cell.
 
 # %% [markdown]
 # ## Task 7.1 · Roll the cache back
@@ -408,7 +408,7 @@ for pair, chance in sorted(directly.items()):
     print(pair, f"plain {chance:.6f}   speculative {speculative.get(pair, 0.0):.6f}")
 
 # %% [markdown]
-# **What the monitor sees**, over two hundred requests, by your `round_totals`:
+# **What the monitor sees**, over two hundred requests:
 
 # %% role="picture"
 def total(steps, markov):
@@ -497,7 +497,7 @@ print(lm.tokenizer.decode([*prompt, *trace.output]))
 viz.round_rows([vars(round_) for round_ in trace.rounds[:6]], lm.tokenizer.words)
 
 # %% [markdown]
-# Each row is one forward of the target. Against the clock, greedy, so that texts can be compared:
+# Each row is one forward of the target. Against the clock, greedily:
 
 # %% role="picture"
 for domain in ("math", "code", "chat"):

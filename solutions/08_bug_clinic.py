@@ -28,7 +28,7 @@
 # 2. Write that call down with the right result, worked out by hand: a **failing case**, which is checked.
 # 3. Only then read the code, repair it, and run its check.
 #
-# Hints: `dspark-mini hint 8.3.case`, `dspark-mini hint 8.3`.
+# Hints: `hint("8.3.case")`, `hint("8.3")`.
 
 # %% role="setup"
 import numpy as np

@@ -23,7 +23,7 @@
 #
 # ## The same model twice
 # The kit's small language model exists in NumPy (`dspark_mini/lm.py`) and in torch (`dspark_mini/appendix/`, also for
-# larger models and a GPU).
+# larger models and a GPU). Stuck? Type `hint("9.1")` in a new cell.
 
 # %% role="setup"
 import math
@@ -360,8 +360,8 @@ def speedup_with_interval(plain_tokens, plain_seconds, tokens, seconds):
 check("9.4", speedup_with_interval)
 
 # %% [markdown]
-# **On this machine's clock**: six prompts per domain, plainly and by DSpark, at temperature 1. The two draw different
-# texts, so tokens differ as well as seconds.
+# **On this machine's clock**: six prompts per domain, plainly and by DSpark. The two draw different texts, so tokens
+# differ as well as seconds.
 
 # %% role="picture"
 from dspark_mini.engine import Steps, generate
@@ -457,7 +457,7 @@ print(f"{sizes}: off by {worst_error(sizes):.3f} at worst; best known: {BEST_KNO
 # ## Looking back
 # * **What the paper reports.** The sequential head adds 0.2–1.3 % to a round's latency (draft lengths 4–16, batch
 #   128). Against MTP-1 at the same throughput each user is 60–85 % faster with V4-Flash, 57–78 % with V4-Pro ([arXiv
-#   2607.05147](https://arxiv.org/abs/2607.05147)). Compare shapes, not numbers.
+#   2607.05147](https://arxiv.org/abs/2607.05147)).
 # * **What engines got wrong.** *A static cache without its mask*: a kernel inferred the mask from the length of the
 #   whole cache ([Transformers pull request 30437](https://github.com/huggingface/transformers/pull/30437)). *`starts`
 #   one entry short* ([vLLM pull request 39120](https://github.com/vllm-project/vllm/pull/39120)). *Positions frozen

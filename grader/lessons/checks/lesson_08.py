@@ -34,8 +34,7 @@ TASK_8_1 = Task(
     hints=(
         "An earlier block may reach past the anchor of a later one. What it brings from there is the future of the "
         "later block. So whether a feature may be seen is a question about two positions.",
-        "Give every feature the position where it was read: its block's anchor plus 0, 1, …, γ − 1. Then compare it "
-        "with the anchor of the block that looks.",
+        "Where in the text was each feature read? Which position decides whether a block may know it?",
         "positions = anchors as a column + (0 … γ − 1), flattened          → (A·γ,)\n"
         "return positions < anchors as a column                            → (A, A·γ)",
     ),
@@ -69,8 +68,7 @@ TASK_8_2 = Task(
     todo="take what comes out of a layer, not what goes into it",
     hints=(
         "hidden_states has one entry more than the target has layers. Which entry is the extra one, and where is it?",
-        "The first entry is the embedding, the input of layer 0. The output of layer 0 is therefore the second one, "
-        "and so on.",
+        "What comes out of layer 0, and at which place of the list does it stand?",
         "for each layer of layer_ids, in this order:\n    take hidden_states[layer + 1]\nconcatenate what you took",
     ),
     returns="floats in an array",
@@ -96,8 +94,7 @@ TASK_8_3 = Task(
     todo="start the block at the anchor's own position",
     hints=(
         "Which token stands in the newest row of the drafter's cache, and which token is the first input of the block?",
-        "The newest row belongs to the committed token before the anchor. The anchor stands one position further on, "
-        "and the masks follow it.",
+        "To which token does the newest row belong? Where in the text does the token after it stand?",
         "anchor = position of the newest row + 1, or 0 where there is no row\n"
         "return anchor, anchor + 1, …: block_size of them",
     ),
@@ -131,8 +128,7 @@ TASK_8_4 = Task(
     todo="let the layout say whether the anchor's row predicts",
     hints=(
         "How many rows come out in each layout, and how many of them are predictions?",
-        "'dflash' feeds γ masks after the anchor, and the anchor's own row is not used. 'dspark' feeds γ − 1 masks: "
-        "the anchor's row is the prediction of x_1.",
+        "How many rows does each layout bring for γ predictions? Is there one too many, and which?",
         "first = 1 for 'dflash', 0 for 'dspark'\nread the rows from `first` on, as before",
     ),
     returns="plain ints in a list",
@@ -164,8 +160,7 @@ TASK_8_5 = Task(
     todo="translate the probabilities by the same table as the token",
     hints=(
         "After the call, which entry of the row belongs to the token? The acceptance ratio will look it up there.",
-        "The drafter's token i is the target's token i + d2t[i]. The token is translated so; each probability must go "
-        "the same way.",
+        "By which table was the token translated, and what would it do with each probability of the row?",
         "row = zeros, one per token of the target\nfor every draft token i: row[i + d2t[i]] = draft_probs[i]",
     ),
     returns="a plain int and an array in a dict",

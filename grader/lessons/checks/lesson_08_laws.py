@@ -28,7 +28,7 @@ TASK_8_6 = Task(
     todo="hand over the rows that the tokens were really drawn from",
     hints=(
         "q(x) answers one question: how probable was it that this drafter, drafting in this way, would draft x?",
-        "An argmax is not a draw from the softmax: the best token comes with probability 1, and no other ever comes.",
+        "With which probability does an argmax draft its best token, and with which any other?",
         "tokens = argmax of each row\nrows = zeros, with a 1 at the token of each row",
     ),
     returns="plain ints in a list and an array, both in a dict",
@@ -70,8 +70,8 @@ TASK_8_7 = Task(
     hints=(
         "The row is more than a note: it is the q of p(x)/q(x). How probable is a token that top-k has thrown away, "
         "and how probable has every other one become?",
-        "The weights that the token is drawn with are that row already, only without the tokens that were thrown "
-        "away. Put them where they belong, with zeros elsewhere.",
+        "With which weights is the token really drawn? Where in the row do they belong, and what stands in all "
+        "other places?",
         "row = zeros, one per token\nrow[kept] = the kept probabilities, divided by their sum\n"
         "draw the token from row, and hand over row",
     ),
@@ -110,8 +110,8 @@ TASK_8_8 = Task(
     todo="divide the target's probability of the draft by the drafter's",
     hints=(
         "The acceptance ratio compares two models on one token. Which of the two does the code never ask?",
-        "p(x) / max p compares the target with itself. The divisor is how probable the draft was under the row that it "
-        "was drawn from, q_k(x_k).",
+        "p(x) / max p compares the target with itself. Which number says how probable the draft was where it was "
+        "drawn?",
         "for each draft k with its token x:\n    stop, unless uniforms[k] < target_probs[k, x] / draft_probs[k, x]\n"
         "    count it",
     ),
@@ -147,8 +147,7 @@ TASK_8_9 = Task(
     todo="draw anew for the token that replaces a rejected draft",
     hints=(
         "What does a rejection say about the uniform that caused it? Which values can it no longer have?",
-        "After a rejection the uniform lies above the ratio, so it never reaches the first tokens of the residual. The "
-        "replacement needs chance of its own: a second draw.",
+        "After a rejection the uniform lies above the ratio. Which tokens of the residual can it still reach?",
         "with probability p[token] / q[token]: return token\n"
         "residual = max(p − q, 0), divided by its sum\n"
         "return a token drawn from residual, with a fresh call of rng",

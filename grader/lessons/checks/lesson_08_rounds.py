@@ -23,7 +23,7 @@ TASK_8_10 = Task(
     hints=(
         "Plain decoding looks for a stop token after every token. A round commits several: after which of them does "
         "the code look?",
-        "Commit the tokens of the round one by one, and look at each; the first stop token is the last one committed.",
+        "What does plain decoding ask after each of its tokens? Where in a round has that to be asked?",
         "for each token of the round:\n    append it\n    if it is a stop token: return, finished\n"
         "return, not finished",
     ),
@@ -53,8 +53,7 @@ TASK_8_11 = Task(
     hints=(
         "Both ends are places in the list of tokens. Which of the two comes first is a question of places, not of "
         "which test stands first in the code.",
-        "Only the tokens within the cap can be emitted, so look for a stop token among those. If there is none, the "
-        "length decides.",
+        "Which tokens can be emitted at all? What is looked for among them, and what decides where it is not found?",
         "for each of the first cap tokens: if it is a stop token, return up to and including it, 'stop'\n"
         "return the first cap tokens: 'length' if there are cap of them or more, else 'running'",
     ),
@@ -89,8 +88,7 @@ TASK_8_12 = Task(
     todo="count the tokens that are emitted, not those that were accepted",
     hints=(
         "Add up what the users got. Does it equal the number of rounds times the mean that the code reports?",
-        "Drafts after a stop token are accepted by the target, yet nobody gets them, and no token of the target "
-        "follows. Count each round up to and including its first stop token.",
+        "Which tokens of a stopped round reach the user? Does a token of the target's follow there?",
         "for each round:\n    count its tokens up to and including the first stop token, or all if there is none\n"
         "return the sum of the counts / number of rounds",
     ),
@@ -120,9 +118,7 @@ TASK_8_13 = Task(
     hints=(
         "Write down which tokens were fed to the drafter in this round, and which of them must be in its cache before "
         "the next one.",
-        "Fed were the anchor and all drafts but the last: γ rows. Wanted are the anchor and the accepted drafts; the "
-        "target's token is the next anchor and must not be there yet. Where all were accepted, the last draft is "
-        "wanted, though it was never fed.",
+        "How many rows were fed, and for which tokens? Which of these must stay, and what if every draft was accepted?",
         "surplus = γ − (1 + accepted)\ndrop = surplus, at least 0\nmissing = −surplus, at least 0",
     ),
     returns="plain ints in a dict",
@@ -160,7 +156,7 @@ TASK_8_14 = Task(
     todo="apply the gate before the target's forward",
     hints=(
         "The text is the same with and without the bug. What is the gate for, then, and when is that already spent?",
-        "The gate must shorten what the target is given. Find the prefix first, then feed it, then accept within it.",
+        "What does the target's forward cost, and which list decides that? What must be known before it is made?",
         "prefix = number of confidences before the first one below the threshold\n"
         "target_input = the anchor and the first `prefix` drafts\n"
         "accepted = drafts that equal the target's tokens, at most `prefix` of them",
@@ -191,8 +187,7 @@ TASK_8_15 = Task(
     hints=(
         "Change the profile and see whether the decision changes. What does the code assume about the speed of a step "
         "when the profile is short?",
-        "With a flat profile every further token looks free, so the whole block is verified, always. A length that was "
-        "never profiled has no speed: leave it out instead of guessing.",
+        "Which lengths have a measured speed? What does a made-up speed of another length do to the choice?",
         "tokens = expected tokens for ℓ = 0 … γ\n"
         "tried = the lengths that have an entry: as many as the shorter of the two\n"
         "return the first ℓ among them with the greatest tokens · speed",
@@ -225,8 +220,7 @@ TASK_8_16 = Task(
     hints=(
         "Add up the clock of one round by hand, with everything that is done between two tokens. Which of the five "
         "numbers does the code never use?",
-        "Each accepted draft is replayed once, whether or not the whole block was accepted, and each replay takes "
-        "replay_time.",
+        "What is replayed, and how often: per round, per draft, or per accepted draft?",
         "saved = (accepted + 1, over all rounds) · target_time\n"
         "      − rounds · (draft_time + verify_time)\n"
         "      − accepted, over all rounds, · replay_time",
