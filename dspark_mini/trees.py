@@ -43,8 +43,8 @@ def build_conditional_tree(block_logits, anchor_token, markov_bias, width, max_n
         max_nodes: most nodes of the tree; the root does not count.
 
     Returns:
-        A dict of four lists, one entry per node in the order in which they entered: tokens, parents, depths (from 1)
-        and log_probs, summed along the path. Ties: the lower token, then the older parent.
+        A dict of four lists, one entry per node in the order in which they entered: tokens, parents, depths and
+        log_probs, those of whole paths.
 
     Example:
         U = [[log 6, log 4], [0, 0]], anchor 9, B = {0: [log 3, 0]}, width 2, max_nodes 3
@@ -52,7 +52,6 @@ def build_conditional_tree(block_logits, anchor_token, markov_bias, width, max_n
 
     Source: DSpark (arXiv 2607.05147), the Markov head; SpecInfer (arXiv 2305.09781), token trees.
     """
-    width = min(width, block_logits.shape[1])  # V tokens have at most V children
     ### BEGIN SOLUTION
     heap, nodes = [(0.0, anchor_token, -1, 0)], []  # (−log-probability, token, parent, depth), the root first
     while heap and len(nodes) <= max_nodes:
@@ -61,7 +60,8 @@ def build_conditional_tree(block_logits, anchor_token, markov_bias, width, max_n
         if depth < len(block_logits):
             scores = block_logits[depth] + markov_bias[token]  # (V,)
             log_probs = scores - scores.max() - np.log(np.exp(scores - scores.max()).sum())
-            ids = np.flatnonzero((scores > -np.inf) & (scores >= np.partition(scores, -width)[-width]))
+            best = np.partition(scores, max(len(scores) - width, 0))[-width:]  # the scores of the children
+            ids = np.flatnonzero((scores > -np.inf) & (scores >= best[0]))
             for child in ids[np.argsort(-scores[ids], kind="stable")][:width].tolist():
                 heapq.heappush(heap, (cost - float(log_probs[child]), child, len(nodes) - 2, depth + 1))
     tokens, parents, depths, log_probs = (list(column[1:]) for column in zip(*nodes))  # without the root
@@ -145,7 +145,7 @@ def verify_tree_sampling(tokens, parents, draft_probs, target_probs, rng):
 
     Example:
         tokens [0, 1], parents [-1, -1], q = 3 × [.5, .5], p = [0, 1], [1, 0], [1, 0]
-        →  path [1], tokens [1, 0] for every rng: 0 is rejected, 1 is accepted, row [2] says 0
+        →  path [1], tokens [1, 0] for every rng
 
     Source: SpecInfer (arXiv 2305.09781), Algorithm 2; drawn without replacement: arXiv 2402.14160.
     """
