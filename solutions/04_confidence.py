@@ -22,7 +22,7 @@
 # | **Time** | about 55 minutes |
 # | **You need** | Python, NumPy sums along an axis; no earlier lesson has to be solved |
 #
-# Run the cells from top to bottom (Shift+Enter). Stuck? Type `dspark-mini hint 4.1` in a terminal.
+# Run the cells in order (Shift+Enter). Stuck? Type `hint("4.1")` in a new cell.
 
 # %% role="setup"
 import numpy as np

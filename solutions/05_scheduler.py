@@ -23,7 +23,7 @@
 # | **Time** | about 55 minutes |
 # | **You need** | Python, NumPy sorting and running sums; no earlier lesson has to be solved |
 #
-# Run the cells from top to bottom (Shift+Enter). Stuck? Type `dspark-mini hint 5.1` in a terminal.
+# Run the cells in order (Shift+Enter). Stuck? Type `hint("5.1")` in a new cell.
 
 # %% role="setup"
 import numpy as np

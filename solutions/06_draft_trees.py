@@ -18,13 +18,11 @@
 # | | |
 # |---|---|
 # | **You build** | a draft tree with the Markov bias in it, its attention mask, the greedy walk, and lossless sampling over a tree |
-# | **Difficulty** | ●●●○ — four tasks of five to twelve lines |
+# | **Difficulty** | ●●●○ — four tasks of five to thirteen lines |
 # | **Time** | about 75 minutes |
-# | **You need** | softmax, `argmax`, a heap (`heapq`); the ideas of lessons 01 and 02, but none of their solutions |
+# | **You need** | softmax, `argmax`, a heap (`heapq`); the ideas of lessons 01 and 02 |
 #
-# Run the cells from top to bottom (Shift+Enter). Each task has a cell with a `TODO` and, below it, a cell that
-# checks your function: it names a property that fails, on a small input, with a hint. Stuck? Open a terminal
-# and type `dspark-mini hint 6.1`.
+# Run the cells in order (Shift+Enter). Stuck? Type `hint("6.1")` in a new cell.
 
 # %% role="setup"
 import heapq
@@ -37,12 +35,10 @@ from grader import check, hint
 # %% [markdown]
 # ## Why a tree?
 #
-# After “Thanks!” the target may go on with “of course” or with “no problem”. A chain must bet on one of them. If it bets
-# on “of” and the target says “no”, everything after “of” is lost, however good it was.
-#
-# A **draft tree** holds both. The target scores all of its nodes in one forward, and the round keeps the one path that
-# agrees with the target. We write a tree as two lists: node i holds `tokens[i]` and is a child of node `parents[i]`, which
-# comes earlier in the list; −1 is the root. The root is the last committed token x₀; it is not a node itself.
+# After “Thanks!” the target may say “of course” or “no problem”. A chain must bet on one of them. A **draft tree**
+# holds both; the target scores all nodes in one forward, and the round keeps the path that agrees with it. Node i holds
+# `tokens[i]` and is a child of node `parents[i]`, which comes earlier; −1 is the root, the last committed token, which
+# is not a node itself.
 
 # %% role="show"
 words = ["of", "course", "no", "problem", "worries", "."]
@@ -56,9 +52,8 @@ viz.draft_tree(tree, words, root="Thanks!", title="Index of a node, and probabil
 # %% [markdown]
 # ## What is a tree worth?
 #
-# Take the text that the target will really say. A node is accepted exactly if that text runs along the node's path.
-# So a node is worth the probability of its path, and the **expected number of accepted tokens is the sum of all path
-# probabilities**. The drafter does not know the target's probabilities, but it has its own:
+# A node is accepted exactly if the target's text runs along its path. So the **expected number of accepted tokens is
+# the sum of all path probabilities**. The drafter can only guess them:
 
 # %% role="show"
 probability = np.exp(tree["log_probs"])
@@ -69,40 +64,22 @@ print(f"the 3 likeliest nodes:      1 + {probability[:3].sum():.3f}")
 print(f"the whole tree of 8 nodes:  1 + {probability.sum():.3f}")
 
 # %% [markdown]
-# So with N nodes to spend, take the N likeliest paths. A path is never likelier than the path to its parent, so these N
-# always form a tree, and there is a simple way to find them: **best first**. Keep all children of the nodes that are in
-# the tree as candidates, take the likeliest one into the tree, make *its* children candidates, and so on.
+# With N nodes to spend, take the N likeliest paths. Why are they always a tree?
 #
-# | | chain | tree |
-# |---|---|---|
-# | one wrong token costs | everything after it | its branch only |
-# | a position of the block is verified | once | as often as there are nodes at its depth |
-# | the target's forward gets | γ draft tokens | N nodes: the compute is paid for all, and one path is kept |
-#
-# Because of the last line a fair comparison keeps the number of *verified* tokens equal. You will make one at the end.
-
-# %% [markdown]
 # ## Task 6.1 · Grow the tree
 #
-# A parallel drafter gives one row of logits per depth, U, whatever was chosen before. Used as they are, they give “of” and
-# “no” the same children, and the tree fills up with “of problem”. DSpark's Markov bias makes the tree **conditional**: the
-# children of a node at depth d come from `block_logits[d]` + B[its own token]. The root has depth 0 and the anchor as its
-# token; nodes have depths 1 to γ, and a node at depth γ has no children.
+# A parallel drafter gives one row of logits per depth, U, whatever was chosen before, so that “of” and “no” have the
+# same children. DSpark's Markov bias makes the tree **conditional**: the children of a node at depth d come from
+# softmax(U[d] + B[its token]). The root has depth 0 and the anchor as its token; nodes have depths 1 to γ.
 #
-# * The children of a node are its `width` best tokens. Their log-probabilities come from a log-softmax over the whole
-#   vocabulary: subtract the maximum, then log(sum(exp(…))). A node's `log_probs` entry is the sum along its path.
-# * The candidate with the highest sum becomes the next node. Ties: the lower token id, then the older parent.
-# * Stop at `max_nodes` (the root does not count), or when no candidate is left. A token of probability 0, that is
-#   with a score of −∞, is never a candidate.
+# Grow it **best first**: of all possible children so far, at most `width` per node, the one with the likeliest *path*
+# enters next, up to `max_nodes`. Ties: the lower token, then the older parent. A score of −∞ is never a child.
 #
-# By hand, with U = [[log 6, log 4], [0, 0]], B = {0: [log 3, 0]}, width 2 and three nodes: the root's children are token 0
-# with .6 and token 1 with .4. Token 0 enters; its children have weights 3 and 1, so .6 · .75 = .45 and .6 · .25 = .15. Now .45
-# is the best candidate, it enters, then .4. The result: tokens `[0, 0, 1]`, parents `[-1, 0, -1]`, depths `[1, 2, 1]`.
+# By hand: U = [[log 6, log 4], [0, 0]], B = {0: [log 3, 0]}, width 2, three nodes. The root's children have .6 and .4.
+# Token 0 enters; its children have .6·3/4 = .45 and .6·1/4 = .15. So .45 is next, then .4: tokens `[0, 0, 1]`, parents
+# `[-1, 0, -1]`.
 #
-# `markov_bias[token]` is a row of zeros for a token without a bias. `heapq.heappush(heap, item)` and `heapq.heappop(heap)`
-# keep the smallest item in front, and tuples `(-log_probability, token, parent, depth)` are ordered just as the ties want it.
-# The `width` best of a row, ties to the lower id: `np.argsort(-scores, kind="stable")[:width]`. (With V = 150,000 one would
-# not sort the whole vocabulary for eight children: `np.partition` finds the last score that enters in a tenth of the time.)
+# `markov_bias[token]` is a row of zeros for a token without a bias.
 
 # %% task="6.1"
 from dspark_mini.contracts import bias_rows, integer, logits, takes, token
@@ -123,12 +100,11 @@ def build_conditional_tree(block_logits, anchor_token, markov_bias, width, max_n
         markov_bias: markov_bias[token] is the bias B[token] (V,), zeros for a token without one.
         width: most children per node.
         max_nodes: most nodes of the tree; the root does not count.
-    Returns: A dict of four lists, one entry per node in the order in which they entered: tokens, parents, depths (from 1)
-        and log_probs, summed along the path. Ties: the lower token, then the older parent.
+    Returns: A dict of four lists, one entry per node in the order in which they entered: tokens, parents, depths and
+        log_probs, those of whole paths.
     Example: U = [[log 6, log 4], [0, 0]], anchor 9, B = {0: [log 3, 0]}, width 2, max_nodes 3
         →  tokens [0, 0, 1], parents [-1, 0, -1], depths [1, 2, 1], log_probs log of [.6, .45, .4]
     """
-    width = min(width, block_logits.shape[1])  # V tokens have at most V children
     ### BEGIN SOLUTION
     heap, nodes = [(0.0, anchor_token, -1, 0)], []  # (−log-probability, token, parent, depth), the root first
     while heap and len(nodes) <= max_nodes:
@@ -137,7 +113,8 @@ def build_conditional_tree(block_logits, anchor_token, markov_bias, width, max_n
         if depth < len(block_logits):
             scores = block_logits[depth] + markov_bias[token]  # (V,)
             log_probs = scores - scores.max() - np.log(np.exp(scores - scores.max()).sum())
-            ids = np.flatnonzero((scores > -np.inf) & (scores >= np.partition(scores, -width)[-width]))
+            best = np.partition(scores, max(len(scores) - width, 0))[-width:]  # the scores of the children
+            ids = np.flatnonzero((scores > -np.inf) & (scores >= best[0]))
             for child in ids[np.argsort(-scores[ids], kind="stable")][:width].tolist():
                 heapq.heappush(heap, (cost - float(log_probs[child]), child, len(nodes) - 2, depth + 1))
     tokens, parents, depths, log_probs = (list(column[1:]) for column in zip(*nodes))  # without the root
@@ -148,8 +125,7 @@ def build_conditional_tree(block_logits, anchor_token, markov_bias, width, max_n
 check("6.1", build_conditional_tree)
 
 # %% [markdown]
-# **Your tree.** The base logits know that the first token is “of” or “no” and the second “course”, “problem” or “worries”.
-# The bias knows what goes with what.
+# **Your tree.** The base logits know which words come first and second; the bias knows what goes with what.
 
 # %% role="picture"
 anchor = 9  # “Thanks!”
@@ -161,7 +137,7 @@ grown = build_conditional_tree(block_logits, anchor, bias, width=3, max_nodes=8)
 viz.draft_tree(grown, words, root="Thanks!", title="With the Markov bias")
 
 # %% [markdown]
-# Without the bias the same eight nodes go to “no course” and “of problem” as well, which nobody says:
+# Without the bias nodes go to “no course” and “of problem”:
 
 # %% role="picture"
 block_logits = np.log([[0.50, 0.02, 0.42, 0.02, 0.02, 0.02],
@@ -173,13 +149,10 @@ viz.draft_tree(grown, words, root="Thanks!", title="Without it: siblings share t
 # %% [markdown]
 # ## Task 6.2 · One forward for all paths
 #
-# The nodes go to the target as one row of tokens after the context. Each node must see what it would see if its own path
-# were the only one: the whole **context**, its **ancestors** and **itself**. A causal mask is wrong here: an earlier node
-# is not always an ancestor.
+# The nodes go to the target in one row. Each must see what it would see if its path were the only one: the **context**,
+# its **ancestors** and **itself**. Columns: the context first, then the nodes.
 #
-# By hand: parents `[-1, 0, -1]` and a context of 1 (the root alone) give
-# `[[1, 1, 0, 0], [1, 1, 1, 0], [1, 0, 0, 1]]`: node 1 sees its parent 0, node 2 sees neither of the two. Columns: the
-# context, then the nodes. Parents come before their children, so when you come to a node its parent's row is finished.
+# By hand: parents `[-1, 0, -1]` and a context of 1 (the root alone) give `[[1, 1, 0, 0], [1, 1, 1, 0], [1, 0, 0, 1]]`.
 
 # %% task="6.2"
 from dspark_mini.contracts import integer, parent_nodes, takes
@@ -210,8 +183,8 @@ mask = tree_mask(tree["parents"], context_length=4)
 viz.tree_mask_picture(mask, tree["parents"], [words[token] for token in tree["tokens"]])
 
 # %% [markdown]
-# **The proof is in the outputs.** A small attention layer looks at all eight nodes at once through your mask. Then each
-# path goes through the same layer alone, as a chain with a causal mask. If the mask is right, the outputs are the same.
+# **The proof is in the outputs.** One attention layer sees all nodes at once through your mask, then each path alone
+# with a causal mask:
 
 # %% role="picture"
 context, nodes = 4, len(tree["tokens"])
@@ -236,19 +209,15 @@ for node in range(nodes):
     print(f"{' '.join(words[tree['tokens'][i]] for i in path):14} differs by {difference:.0e}")
 
 # %% [markdown]
-# The mask says *whom* a node sees. The target must also know *where* a node stands: a node's position in the text is the
-# context plus its **depth**, not its index in the list, and siblings share one position. A chain cannot tell the two apart.
-
-# %% [markdown]
+# The mask says *whom* a node sees. *Where* it stands, its position, is the context plus its **depth**, not its index in
+# the list.
+#
 # ## Task 6.3 · The greedy walk
 #
-# Now the target has spoken: `target_tokens[0]` is what it says after the context, `target_tokens[i + 1]` what it says
-# after node i. Stand at the root. If some child of the node where you stand holds the token that the target wants, go there;
-# otherwise stop. Then emit the accepted tokens **and one more**, the token that the target wants where you stopped: a
-# correction, or at a leaf the bonus. So the text is what plain greedy decoding would have written.
+# `target_tokens[0]` is what the target says after the context, `target_tokens[i + 1]` what it says after node i. The
+# text must be what plain greedy decoding writes. Which path is that, and which token comes with it for free?
 #
-# By hand: tokens `[5, 7, 6]`, parents `[-1, 0, -1]`, target tokens `[6, 7, 1, 8]`. The target wants 6: that is node 2. After
-# node 2 it wants 8, and node 2 has no children. Path `[2]`, tokens `[6, 8]`. Siblings never hold the same token.
+# By hand: tokens `[5, 7, 6]`, parents `[-1, 0, -1]`, target tokens `[6, 7, 1, 8]`: path `[2]`, tokens `[6, 8]`.
 
 # %% task="6.3"
 from dspark_mini.contracts import parent_nodes, takes, tokens
@@ -278,8 +247,8 @@ def verify_tree_greedy(tokens, parents, target_tokens):
 check("6.3", verify_tree_greedy)
 
 # %% [markdown]
-# **Your walk.** The target says “no worries.” and would begin the next sentence with “of”: that is the bonus token. The
-# chain “of course.” would have earned one token, the correction “no”.
+# **Your walk.** The target says “no worries.” and then “of”, the bonus token. The chain “of course.” would have earned
+# one token.
 
 # %% role="picture"
 says = [2, 1, 5, 4, 0, 5, 0, 5, 0]  # after the context: “no”; after node 2, “no”: “worries”; …
@@ -290,14 +259,8 @@ viz.draft_tree(tree, words, walk["path"], root="Thanks!", title=f"Emitted: {emit
 # %% [markdown]
 # ## Sampling: what does *not* verify
 #
-# At a temperature above 0 the target has no single token that it wants, but a distribution p. What is emitted must follow
-# p **exactly**, whatever the drafter proposed. Two rules that look reasonable and are not:
-#
-# * **A softmax over a single logit.** To score one drafted token, someone takes its logit and applies softmax. A softmax
-#   needs all V logits; over one it is always 1, and every draft is “verified”.
-# * **Averaging probabilities along a path.** A mean is not the probability of anything. It forgives a token that the
-#   target never says, if the others are good, and a threshold on it is a fixed decision, so the text does not follow the
-#   target's distribution.
+# Above temperature 0 the output must follow the target's p **exactly**. Two rules that look reasonable: a **softmax
+# over the one logit** of a draft, and a **mean of the probabilities along a path**.
 
 # %% role="show"
 for logit in (12.0, -7.0):
@@ -315,23 +278,17 @@ print(f"emitted under a threshold: {emits}, wanted: {p}, off by {np.abs(emits - 
 # %% [markdown]
 # ## Task 6.4 · Sampling that is lossless
 #
-# Lesson 01's rule for one draft x ~ q: accept with probability min(1, p(x) / q(x)); otherwise draw from the **residual**
-# norm(max(p − q, 0)). A node of a tree has several children, drawn from q one after the other **without replacement**. Try them
-# in that order:
+# Lesson 01's rule for a draft x ~ q: accept with probability min(1, p(x)/q(x)), otherwise draw from the **residual**
+# norm(max(p − q, 0)). A node of a tree has several children, drawn from q one after the other **without replacement**.
+# After a rejection the next child stands where the first one stood: what is still missing of p, and from which q was it
+# drawn?
 #
-# 1. Accept child x with probability min(1, p(x) / q(x)). If accepted, go there and start again with the rows that follow x.
-# 2. If rejected, what is still missing of p is the residual: it becomes the new **p**. And the next child was drawn from q
-#    without x: set q(x) = 0 and normalise, that is the new **q**. Then the next child stands exactly where the first one stood.
-# 3. If no child is left, draw one token from what p has become.
+# By hand: q = (.6, .3, .1), p = (.1, .4, .5), children 0 and 1. Child 0 is accepted with .1/.6 = 1/6. Otherwise p
+# becomes (0, .2, .8), q becomes (0, .75, .25), and child 1 is accepted with .2/.75 = 4/15. Otherwise only token 2 is
+# missing.
 #
-# By hand: q = (.6, .3, .1), p = (.1, .4, .5), children 0 and 1. Child 0 is accepted with .1 / .6 = 1/6. Otherwise
-# max(p − q, 0) = (0, .1, .4), so p = (0, .2, .8), and q = (0, .75, .25). Child 1 is accepted with .2 / .75 = 4/15. Otherwise
-# max(p − q, 0) = (0, 0, .55), and token 2 is drawn for sure.
-#
-# Parents come before their children, so one pass over the nodes is enough, as in task 6.3. Row `[0]` of `draft_probs` and
-# `target_probs` belongs to the root, row `[i + 1]` to node i. All chance comes from `rng`: `rng.random()` is a uniform number,
-# `rng.choice(V, p=p)` draws a token. Change copies, never the caller's rows. Beware of two divisions by 0: there may be no
-# residual if p and q are equal (then p stays), and nothing is left of a q that was sure of x (then no other child can follow).
+# Rows `[0]` belong to the root, rows `[i + 1]` to node i. All chance comes from `rng`: `rng.random()`, which may be
+# exactly 0, and `rng.choice(V, p=p)`, which draws a token. Change copies, never the caller's rows.
 
 # %% task="6.4"
 from dspark_mini.contracts import generator, parent_nodes, probabilities, takes, tokens
@@ -357,7 +314,7 @@ def verify_tree_sampling(tokens, parents, draft_probs, target_probs, rng):
         rng: the only source of chance.
     Returns: A dict of two lists: path, the accepted nodes from the root down, and tokens, theirs and one more.
     Example: tokens [0, 1], parents [-1, -1], q = 3 × [.5, .5], p = [0, 1], [1, 0], [1, 0]
-        →  path [1], tokens [1, 0] for every rng: 0 is rejected, 1 is accepted, row [2] says 0
+        →  path [1], tokens [1, 0] for every rng
     """
     ### BEGIN SOLUTION
     path, last, p, q = [], -1, target_probs[0], draft_probs[0].copy()
@@ -378,10 +335,8 @@ def verify_tree_sampling(tokens, parents, draft_probs, target_probs, rng):
 check("6.4", verify_tree_sampling)
 
 # %% [markdown]
-# **Proof by enumeration.** `law` calls your function again and again and follows every coin that it tosses both ways, so
-# that the probabilities below are exact. (Where it cannot follow your way of drawing, it samples.) Two children are drawn from
-# q in every possible order; each order has its probability, and the emitted token its law. Next to it: what happens if the
-# children are not drawn, but are always the two best of q, and are verified by the same rule.
+# **Proof by enumeration.** `law` follows every coin that your function tosses both ways. The children are drawn from q,
+# in every order, or are always the two best of q:
 
 # %% role="picture"
 from itertools import permutations
@@ -413,13 +368,9 @@ laws = {"two children drawn from q": drawn[:3], "the two best of q": best[:3]}
 viz.emitted_laws(p, laws, words=["A", "B", "C"])
 
 # %% [markdown]
-# So the rule is lossless **if the children were drawn as it assumes**, and badly off if they were not: it then accepts too
-# much, and B, which the target says in three rounds out of ten, is never said. The tree of task 6.1 is not drawn: its children are
-# the best ones. There are two ways out.
-#
-# * Draw the children (sampling without replacement), and use task 6.4.
-# * Keep the best-first tree, draw a token from the target's row at every node, and use your walk of **task 6.3** with these
-#   as `target_tokens`. Every emitted token is then a draw from the target, whatever the tree: lossless at every temperature.
+# The rule is lossless **if the children were drawn as it assumes**; with the best two, B is never said. So draw the
+# children; or keep the tree of task 6.1, draw a token from the target's row at every node, and follow these draws with
+# your walk of **task 6.3**:
 
 # %% role="picture"
 from dspark_mini.laws import law
@@ -442,11 +393,8 @@ print("a child is accepted:", sum(v for (_, depth), v in found.items() if depth 
 # %% [markdown]
 # ## Chain against tree, at equal cost
 #
-# The toy of lesson 02: a target that draws each token from a table of transitions, base logits that are the exact
-# log-probabilities of each position given the anchor alone, and a bias that says how much more (or less) often a token follows
-# another one than it occurs at all. A chain is a tree of width 1. All four drafters below let the target verify the same
-# number of tokens; the target draws its tokens and your walk follows them. The yield needs no sampling: it is 1 plus the sum,
-# over all nodes, of the probability that the *target* gives to the node's path.
+# The toy of lesson 02: a target with a table of transitions, base logits that know the anchor alone, a bias that knows
+# what follows what. Your walk follows the target's draws.
 
 # %% role="picture"
 rng = np.random.default_rng(7)
@@ -479,35 +427,69 @@ for name, bias, width in (("DFlash chain", {}, 1), ("DSpark chain", follows, 1),
 viz.tokens_per_round(curves, title="Toy target: yield at equal numbers of verified tokens")
 
 # %% [markdown]
+# A chain stops earning after its first doubtful position; a tree spends tokens beside the doubt. (The picture counts
+# tokens, not time.)
+#
+# ## Open problem
+#
+# On the shipped model at temperature 1, with the walk on the target's draws, the 7 likeliest paths beat the chain of 7.
+# But does every round deserve 7? `keep` sees a tree of 24 nodes and says how many to verify: yield more, with 7 nodes
+# per round **on average**. It may look at the draft, not at the target's answer.
+
+# %% role="picture"
+from dspark_mini.engine import Steps, TreeSteps, generate
+from dspark_mini.lm import load, prompts
+
+CHAIN, SEVEN_LIKELIEST = 4.35, 4.73
+BEST_KNOWN = 5.00                        # path probabilities times exp(−0.1 · depth), against a threshold of 0.135
+
+
+def keep(grown):
+    """How many of the nodes, in the order in which they entered, are verified."""
+    return 7
+
+
+def sample(base, anchor, bias, widths, temperature, rng):
+    grown = build_conditional_tree(base, anchor, bias, 5, 24)
+    sizes.append(keep(grown))
+    return grown["tokens"][: sizes[-1]], grown["parents"][: sizes[-1]], None
+
+
+def verify(tokens, parents, q, p, rng):
+    """Note the exact yield, but go on with one token of the target's, so that all trees meet the same contexts."""
+    reach = []
+    for token, parent in zip(tokens, parents):
+        reach.append((reach[parent] if parent >= 0 else 1.0) * p[parent + 1, token])
+    yields.append(1.0 + sum(reach))
+    return {"path": [], "tokens": [int(rng.choice(len(p[0]), p=p[0]))]}
+
+
+sizes, yields, lm = [], [], load(drafters=["dspark"])
+steps = Steps(block_size=lambda trace: 7, tree=TreeSteps(sample=sample, verify_sampling=verify))
+for prompt in [prompt for domain in ("math", "code", "chat") for prompt in prompts(lm.tokenizer, domain, 4, seed=3)]:
+    lm.clear()
+    generate(lm.target, lm.drafters["dspark"], prompt, 45, [lm.tokenizer.end], 1.0, np.random.default_rng(len(sizes)), steps)
+print(f"yours: {np.mean(yields):.2f} tokens per round with {np.mean(sizes):.2f} nodes on average")
+print(f"chain {CHAIN}, seven likeliest {SEVEN_LIKELIEST}, best known {BEST_KNOWN}")
+
+# %% [markdown]
 # ## Looking back
 #
-# * **What you saw.** A chain stops earning: after its first doubtful position, further tokens are hardly ever reached. A tree
-#   spends the same tokens beside the doubt instead of after it. The gap between the two trees grows with the budget: the more
-#   branches there are, the more it counts that each has children of its own. Two warnings: in this toy the drafter nearly knows
-#   the target, and the picture counts tokens, not time.
-# * **What the papers report.** Tree attention and verification of a token tree in one forward are SpecInfer's, and so is the
-#   rule that tries a node's children in turn (its Algorithm 2); SpecInfer draws at random which child is next, we take them in
-#   the order in which they were drawn. Recursive Speculative Decoding draws the children without replacement, and it compares
-#   methods at a fixed budget of the target, as you did. In the serving runs of the DSpark paper the verify budget of a request
-#   falls from about 5–5.5 tokens, the anchor included, to about 3.5 as load grows (its Figure 8); look at the left end of your
-#   picture to see what a tree is worth then.
-# * **What production engines got wrong here.** Each of these stands next to a line that you wrote today.
-#   - The mask was right and the positions were not: nodes got their index as a position instead of their depth, which only a
-#     branching tree can show ([mlxcel pull request 1214](https://github.com/lablup/mlxcel/pull/1214)).
-#   - After the whole path was accepted, the bonus token came from the row that had accepted the last node, instead of the last node's
-#     own row, so words were repeated ([EAGLE pull request 47](https://github.com/SafeAILab/EAGLE/pull/47)).
-#   - The sampler's q was an array that nobody had filled, and words were repeated again
-#     ([SGLang pull request 12561](https://github.com/sgl-project/sglang/pull/12561)). With q = 0 the same sampler is right, but it accepts
-#     no more than exact matching does ([SGLang issue 9877](https://github.com/sgl-project/sglang/issues/9877)).
-#   - `coin <= probability` accepts a token of probability 0 when the coin shows exactly 0; it must be `<`
-#     ([SGLang issue 35771](https://github.com/sgl-project/sglang/issues/35771)).
-#   - A tree over a parallel drafter, without a bias, paid little: after an accepted sibling the next token was right in 22 % of all
-#     cases, against 65–84 % on the main path, as one engineer measured ([vLLM pull request 42910](https://github.com/vllm-project/vllm/pull/42910)).
+# * **What the papers report.** Verifying a token tree in one forward is SpecInfer's, and so is trying a node's children
+#   in turn (Algorithm 2, which draws at random which is next; we keep the order of the draws). Recursive Speculative
+#   Decoding draws them without replacement. In DSpark's serving runs the verify budget falls from about 5–5.5 tokens
+#   per request, anchor included, to about 3.5 under load (Figure 8): look at the left end of your picture.
+# * **What production engines got wrong.** Nodes got their index as position ([mlxcel
+#   1214](https://github.com/lablup/mlxcel/pull/1214)). The bonus came from the wrong row, so words were repeated
+#   ([EAGLE 47](https://github.com/SafeAILab/EAGLE/pull/47)). Nobody had filled q ([SGLang
+#   12561](https://github.com/sgl-project/sglang/pull/12561)); with q = 0 no more is accepted than by exact matching
+#   ([SGLang 9877](https://github.com/sgl-project/sglang/issues/9877)). `coin <= probability` accepted impossible tokens
+#   ([SGLang 35771](https://github.com/sgl-project/sglang/issues/35771)). Without a bias, the token after an accepted
+#   sibling was right in 22 %, on the main path in 65–84 % ([vLLM
+#   42910](https://github.com/vllm-project/vllm/pull/42910)).
 #
 # ## Further reading
 #
-# * SpecInfer: *Accelerating Generative LLM Serving with Speculative Inference and Token Tree Verification*, [arXiv 2305.09781](https://arxiv.org/abs/2305.09781)
-# * *Recursive Speculative Decoding: Accelerating LLM Inference via Sampling Without Replacement*, [arXiv 2402.14160](https://arxiv.org/abs/2402.14160)
-# * DSpark: [arXiv 2607.05147](https://arxiv.org/abs/2607.05147), where the Markov head comes from
-# * Whether a tree whose children are not drawn can be verified with q, and what q would then be: a discussion among its authors and users,
-#   [EAGLE issue 221](https://github.com/SafeAILab/EAGLE/issues/221)
+# * *SpecInfer*, [arXiv 2305.09781](https://arxiv.org/abs/2305.09781); *Recursive Speculative Decoding*, [arXiv
+#   2402.14160](https://arxiv.org/abs/2402.14160); DSpark, [arXiv 2607.05147](https://arxiv.org/abs/2607.05147)
+# * Can a tree that is not drawn be verified with q? [EAGLE issue 221](https://github.com/SafeAILab/EAGLE/issues/221)

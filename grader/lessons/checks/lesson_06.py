@@ -43,16 +43,14 @@ TASK_6_1 = Task(
     id="6.1",
     lesson=LESSON,
     reference=build_conditional_tree,
-    todo="take the best candidate into the tree, make its children candidates, and so on",
+    todo="grow the tree best first",
     hints=(
         "A candidate is a child that is not in the tree yet: it knows its token, its parent, its depth and the "
         "log-probability of its whole path. Only the best of all candidates enters, wherever it hangs; and only then "
         "do its own children become candidates.",
-        "heapq keeps the smallest tuple in front, so push (−log-probability, token, parent, depth): its order is the "
-        "rule for ties. The children of a node come from block_logits[depth] + markov_bias[token], where token and "
-        "depth are the node's own and the root has depth 0. Take a log-softmax over the whole vocabulary and add the "
-        "node's own log-probability. A stable argsort of the negated row puts equal scores in the order of their ids; "
-        "drop −inf.",
+        "Do the lesson's example with pencil and paper, and write down all candidates after each step. What must be "
+        "written down with a candidate, so that its children can be made when it enters? In which order would tuples "
+        "of these things be sorted just as the ties want it? Can the root be treated like any other candidate?",
         "the first candidate is the root: log-probability 0, the anchor's token, depth 0\n"
         "while there is a candidate and the tree has fewer than max_nodes nodes, the root not counted:\n"
         "    pop (cost, token, parent, depth); write the new node down: its index is the number of nodes before it\n"
@@ -65,18 +63,23 @@ TASK_6_1 = Task(
     ),
     returns="plain ints and floats in lists in a dict",
     core=(
-        values("best_candidate_enters_next", 3, part=nodes_of)(
+        values("children_of_the_root", 1, part=nodes_of)(
+            "With one row of logits the tree is the root's children, the likeliest first.",
+            "Two nodes hang below the root here: parent −1, depth 1. The root itself is in none of the lists.",
+            example([log_of(1, 3)], 9, {}, 2, 9, gives=grown([1, 0], [-1, -1], [0.75, 0.25])),
+        ),
+        values("best_candidate_enters_next", 2, part=nodes_of)(
             "Of all candidates the one with the likeliest path enters next, wherever it hangs.",
-            "Do not grow level by level, and do not finish one path first: a heap over all candidates decides, by the "
-            "sum of the log-probabilities along the path.",
+            "By hand: after token 0 with .6 has entered, the candidates are token 1 with .4 below the root, and .6 · "
+            "3/4 and .6 · 1/4 below token 0.",
             example(
                 [log_of(6, 4), EVEN], 9, {0: log_of(3, 1)}, 2, 3, gives=grown([0, 0, 1], [-1, 0, -1], [0.6, 0.45, 0.4])
             ),
         ),
         values("children_follow_own_parent", 2, part=nodes_of)(
             "The children of a node come from U at its depth plus the bias of the node's own token.",
-            "Look up the bias of the node that you have just taken in, and the row of logits at its depth; `parents` "
-            "holds that node's index in the lists.",
+            "For the node that has just entered: which row of logits do its children come from, the bias of which "
+            "token is added, and which index do they have as their parent?",
             example(
                 [log_of(3, 2), EVEN], 0, {0: EVEN, 1: log_of(1, 0.125)}, 1, 9, gives=grown([0, 0], [-1, 0], [0.6, 0.3])
             ),
@@ -91,19 +94,19 @@ TASK_6_1 = Task(
         ),
         values("log_probs_of_whole_paths", 2, part=itemgetter("log_probs"))(
             "log_probs are sums along the path of log-softmax values over the whole vocabulary.",
-            "Subtract the row's maximum before exp, and normalise over all V tokens, not over the width kept.",
+            "exp of these is .6 and .6 · ½: a node's share of its whole row, times its parent's. Does exp(1000) fit?",
             example([log_of(3, 1, 1), [1000.0, 1000.0, -INF]], 0, {}, 1, 2, gives=grown([0, 0], [-1, 0], [0.6, 0.3])),
         ),
         values("bounds_hold", 1, part=nodes_of)(
             "No node has more than width children or a depth beyond γ, and there are at most max_nodes.",
-            "A node at depth γ has no row of logits left for its children. Without candidates the tree ends early.",
+            "Count the nodes, the children per node and the levels. What ends the tree first in each of these cases?",
             example([log_of(1, 2, 1), log_of(1, 1, 6)], 0, {}, 1, 5, gives=grown([1, 2], [-1, 0], [0.5, 0.375])),
             example([[0.0, 1.0]], 0, {}, 2, 0, gives=grown([], [], [])),
             example([log_of(1, 3)], 0, {}, 5, 9, gives=grown([1, 0], [-1, -1], [0.75, 0.25])),
         ),
         values("ties_lower_token_then_older", 1, part=nodes_of)(
             "Ties go to the lower token id, then to the older parent, also where the width cuts.",
-            "Let the heap compare (−log-probability, token, parent); among equal scores the lower ids are kept.",
+            "Within a level all candidates are equally likely here: by what are they ordered first, by what second?",
             example(
                 [[0.0] * 4, log_of(1, 1, 0, 0)],
                 0,
@@ -115,7 +118,7 @@ TASK_6_1 = Task(
         ),
         values("impossible_children_left_out", 1, part=nodes_of)(
             "A child of probability 0 (a logit of −inf) never enters the tree.",
-            "Of a row with fewer possible tokens than the width, take only the possible ones.",
+            "Which tokens of each row are possible at all? There may be fewer of them than the width.",
             example(
                 [[-INF, 0.0, 0.0], [0.0, -INF, -INF]],
                 2,
@@ -127,7 +130,7 @@ TASK_6_1 = Task(
         ),
         values("anchor_and_missing_rows", 1, part=nodes_of)(
             "The anchor's bias row serves the root alone; a missing row adds nothing, an unused one is not read.",
-            "Look up the bias of the root's token, the anchor, like that of any node: a row that does not exist is 0.",
+            "Here only the anchor has a bias that is read: for which nodes does it count, and for which not?",
             example(
                 [EVEN, log_of(1, 3)],
                 9,
@@ -147,13 +150,12 @@ TASK_6_2 = Task(
     id="6.2",
     lesson=LESSON,
     reference=tree_mask,
-    todo="let every node see the whole context, what its parent sees, and itself",
+    todo="say who may look at whom",
     hints=(
         "A node's ancestors are its parent and the ancestors of its parent. Parents come before their children, so "
         "the parent's row is finished when you reach its child.",
-        "Start with an identity matrix of booleans: every node sees itself. Then walk through the nodes in their "
-        "order and add the parent's row to the node's own. A parent of −1 adds nothing: it is the root, which belongs "
-        "to the context, and not the last row. The half with the context is all True.",
+        "Which nodes does a node see that its parent does not see? If the parent's row were finished, what would be "
+        "left to do? In which order are the rows finished, and what is different for a parent of −1?",
         "own = identity matrix of booleans                                  → (n, n)\n"
         "for each node with its parent:\n"
         "    if the parent is not the root: row of the node |= row of the parent\n"
@@ -163,24 +165,23 @@ TASK_6_2 = Task(
     core=(
         values("ancestors_and_itself", 3)(
             "A node sees its parent, its parent's parent and so on, and itself.",
-            "Take over the whole row of the parent, not only the parent's column, and set the node's own column: "
-            "context_length + its index.",
+            "Follow `parents` from each node up to the root: these are the nodes that it sees, and itself.",
             example([-1, 0, -1], 1, gives=mask("1100", "1110", "1001")),
             example([-1, 0, 1], 1, gives=mask("1100", "1110", "1111")),
         ),
         values("other_branches_hidden", 2)(
             "A node sees nothing of another branch: no sibling, no uncle, no descendant.",
-            "An earlier node is not always an ancestor: a lower triangle is the mask of a chain, not of a tree.",
+            "Nodes 0 and 1 begin two branches here: node 2 hangs below node 0, node 3 below node 1.",
             example([-1, -1, 0, 1], 1, gives=mask("11000", "10100", "11010", "10101")),
         ),
         values("whole_context_first", 1)(
             "The first context_length columns are True for every node.",
-            "The context stands on the left, and its last position is the root: all of it is known.",
+            "The root is the last position of the context, so all of the context lies before every node.",
             example([-1, -1], 3, gives=mask("11110", "11101")),
         ),
         values("empty_tree_and_no_context", 1)(
             "Without nodes the mask has no rows but all its columns; without context only the nodes are left.",
-            "np.ones((0, 3), dtype=bool) is an array like any other; np.array([]) has lost its columns.",
+            "How many rows and columns are there without nodes, and how many without context?",
             example([], 3, gives=np.zeros((0, 3), dtype=bool)),
             example([-1, 0], 0, gives=mask("10", "11")),
         ),

@@ -23,13 +23,12 @@ TASK_6_3 = Task(
     id="6.3",
     lesson=LESSON,
     reference=verify_tree_greedy,
-    todo="go to the child that the target wants, as long as there is one, then add the target's token",
+    todo="follow the target down the tree",
     hints=(
         "Stand at the root. The target wants target_tokens[0]. Is there a child of the root with that token? Then go "
         "there: now the target wants the entry that follows this node.",
-        "Children come after their parents, so one pass over the nodes is enough: a node is taken if its parent is "
-        "the node where you stand (−1 at first) and its token is the one wanted there. The token wanted last, for "
-        "which there is no child, is emitted too: the result is always one token longer than the path.",
+        "What must you remember while you walk, besides the path? Where does it say what the target wants there, for "
+        "the root and for node i? Children come after their parents: how many passes over the nodes are needed?",
         "path = [], stand at −1\n"
         "for each node with its token and its parent:\n"
         "    if the parent is where you stand and the token is target_tokens[where you stand + 1]:\n"
@@ -40,26 +39,26 @@ TASK_6_3 = Task(
     core=(
         values("follows_the_target", 3)(
             "The path goes from the root to the child that the target wants, again and again.",
-            "Compare the child's token with what the target says after the node where you stand: target_tokens[0] at "
-            "the root, [i + 1] at node i. The path holds indices; the tokens end with what the target says at its end.",
+            "By hand: at the root the target says 6, and the child with token 6 is node 2. After node 2 it says 8, and "
+            "node 2 has no children. The path holds indices of nodes.",
             example(*TREE, [6, 7, 1, 8], gives=accepted([2], [6, 8])),
             example(*TREE, [5, 7, 1, 8], gives=accepted([0, 1], [5, 7, 1])),
         ),
         values("one_token_more", 2)(
             "The target's own token follows the accepted ones: a correction, or the bonus at a leaf.",
-            "tokens has one entry more than path, and the last one comes from target_tokens.",
+            "Where the walk ends, what does the target say? That is emitted, too, even if the path is empty.",
             example(*TREE, [5, 7, 1, 8], gives=accepted([0, 1], [5, 7, 1])),
             example(*TREE, [4, 7, 1, 8], gives=accepted([], [4])),
         ),
         values("only_own_children_count", 2)(
             "Any child of the node may match, whatever its place; a node of another branch never does.",
-            "Look at all the nodes whose parent is the node where you stand, and at no others.",
+            "Which nodes are children of the node where you stand? One of these may match, in any place; no other.",
             example([1, 2, 3, 2], [-1, -1, 0, 1], [2, 3, 2, 0, 9], gives=accepted([1, 3], [2, 2, 9])),
             example([1, 2, 3], [-1, -1, 0], [2, 3, 3, 0], gives=accepted([1], [2, 3])),
         ),
         values("no_nodes_no_path", 1)(
             "Without nodes the path is empty and the target's one token is emitted.",
-            "At the root the target wants target_tokens[0], whether there is a node or not.",
+            "What does the target say at the root? It says that whether the root has children or not.",
             example([], [], [4], gives=accepted([], [4])),
         ),
     ),
@@ -96,15 +95,14 @@ TASK_6_4 = Task(
     id="6.4",
     lesson=LESSON,
     reference=verify_tree_sampling,
-    todo="try the children of the node in turn, each against what p and q have become by then",
+    todo="walk down the tree by accepting and rejecting, then draw one token more",
     hints=(
         "At every node there are two rows, p of the target and q of the drafter. A child is accepted with probability "
         "min(1, p(x) / q(x)). If it is rejected, both rows change, since the next child was drawn from what was left "
         "of q, and must only make up for what is still missing of p.",
-        "One pass over the nodes, as in task 6.3, with p and q as variables. rng.random() < p[x] / q[x] accepts: then "
-        "take the rows of that child, [node + 1], and a copy of the q row. Otherwise, in this order: "
-        "p becomes max(p − q, 0) divided by its sum, then q loses x and is divided by its sum. At the end one token is "
-        "drawn from p, whatever it has become.",
+        "The walk is that of task 6.3, with p and q as variables. When do they become other rows, and which? After a "
+        "rejection, which of the two must change first, because the other one needs its old value? What is drawn from "
+        "at the end, after an acceptance and after a rejection?",
         "stand at −1; p = target_probs[0]; q = a copy of draft_probs[0]\n"
         "for each node with its token x and its parent, if the parent is where you stand:\n"
         "    if rng.random() * q[x] < p[x]:\n"
@@ -118,28 +116,31 @@ TASK_6_4 = Task(
     core=(
         law("accepts_with_min_one_p_over_q", 2, outcome_of=path_of, samples=200, in_words=path_in_words)(
             "A first child x is accepted with probability min(1, p(x) / q(x)).",
-            "p and q are the rows that follow the parent: [0] at the root. Accept if rng.random() < p[x] / q[x].",
+            "Here p(x) = .3 and q(x) = .6. Which rows are p and q at the root, and how is a chance of ½ made of rng?",
             LawCase(SINGLE, {(0,): 1 / 2, (): 1 / 2}),
         ),
         law("residual_after_rejection", 2, outcome_of=path_and_tokens, samples=200, in_words=walk_in_words)(
             "After a rejection the token comes from norm(max(p − q, 0)), and not from p.",
-            "Rejections take away what q proposes too often; only what it proposes too seldom is still missing.",
+            "Where p exceeds q, something is still missing after a rejection: .2 of token 0 and .1 of token 1. What is "
+            "missing of token 2?",
             LawCase(SINGLE, {((0,), (2, 0)): 1 / 2, ((), (0,)): 1 / 3, ((), (1,)): 1 / 6}),
         ),
         law("siblings_in_turn", 3, outcome_of=path_and_tokens, samples=200, in_words=walk_in_words)(
             "The next child is tried with the residual as p, and with q renormalised without the token tried.",
-            "Both rows change after a rejection: first p becomes the residual, then q loses x and is normalised.",
+            "Child 0 passes with .1/.6; then p = (0, .2, .8) and q = (0, .75, .25), and child 1 passes with 4/15.",
             LawCase(PAIR, {((0,), (0, 2)): 1 / 6, ((1,), (1, 2)): 2 / 9, ((), (2,)): 11 / 18}),
         ),
         law("fresh_rows_after_acceptance", 2, outcome_of=path_and_tokens, samples=200, in_words=walk_in_words)(
             "An accepted child brings its own rows, [node + 1]; nothing is left of the rows of its parent.",
-            "Set p and q anew when you accept, and draw the last token from the p of the node where you stand.",
+            "Once node 0 is accepted, which rows judge its child, and from which row does the last token come?",
             LawCase(DOWN, {((0, 1), (0, 1, 0)): 0.4, ((0,), (0, 0)): 0.1, ((), (1,)): 0.5}),
         ),
         values("sure_target_is_followed", 2)(
-            "Where the target is sure of its tokens, the path is the one that it says.",
-            "A child with p(x) = 0 is never accepted, one with p(x) ≥ q(x) always; try children of the node only.",
+            "Where the target is sure of its tokens, the path is the one that it says, whatever rng draws.",
+            "Every p here is 0 or 1, so nothing is left to chance: not even a random number of 0 accepts p = 0.",
             example([0, 1], [-1, -1], [HALVES] * 3, [SURE_1, SURE_0, SURE_0], Seed(0), gives=accepted([1], [1, 0])),
+            example([0], [-1], [HALVES] * 2, [SURE_1, SURE_0], Seed(0, (0.0,)), gives=accepted([], [1])),
+            example([0], [-1], [HALVES] * 2, [SURE_0, SURE_1], Seed(0, (0.0,)), gives=accepted([0], [0, 1])),
             example(
                 [0, 1, 1],
                 [-1, 0, -1],
@@ -151,7 +152,7 @@ TASK_6_4 = Task(
         ),
         values("one_token_more", 1)(
             "Without nodes, at a leaf and after a rejection, one more token is drawn.",
-            "tokens has one entry more than path; the last comes from the p of the node where the walk ended.",
+            "Where the walk ends, one token is drawn from what p is there; that holds for an empty path, too.",
             example([0], [-1], [HALVES, HALVES], [SURE_1, SURE_0], Seed(0), gives=accepted([], [1])),
             example([], [], [HALVES], [SURE_1], Seed(0), gives=accepted([], [1])),
         ),

@@ -44,6 +44,12 @@ def random_tree(rng: Rng, rows: int = 4, width: int = 4, nodes: int = 16, scale:
     return call(block, anchor, biases, width, nodes)
 
 
+def single_rows(rng: Rng) -> Iterator[Call]:
+    """Only the root has children; there is room for all of them, or not."""
+    for _ in range(8):
+        yield random_tree(rng, 1, int(rng.integers(1, 5)), int(rng.integers(1, 9)))
+
+
 def growing_trees(rng: Rng) -> Iterator[Call]:
     """Width 3 and up, and too few nodes for all that the width allows: the order decides."""
     for _ in range(20):
@@ -160,6 +166,7 @@ def edge_trees(rng: Rng) -> Iterator[Call]:
 HIDDEN = {
     "6.1": hidden(
         grow,
+        children_of_the_root=single_rows,
         best_candidate_enters_next=growing_trees,
         children_follow_own_parent=biases_that_decide,
         log_probs_of_whole_paths=shifted_rows,
