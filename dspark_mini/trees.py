@@ -43,8 +43,8 @@ def build_conditional_tree(block_logits, anchor_token, markov_bias, width, max_n
         max_nodes: most nodes of the tree; the root does not count.
 
     Returns:
-        A dict of four lists, one entry per node in the order in which they entered: tokens, parents, depths and
-        log_probs, those of whole paths.
+        A dict of four lists, with the nodes in their order of entry: tokens, parents, depths, and log_probs of
+        the paths.
 
     Example:
         U = [[log 6, log 4], [0, 0]], anchor 9, B = {0: [log 3, 0]}, width 2, max_nodes 3
@@ -134,7 +134,7 @@ def verify_tree_sampling(tokens, parents, draft_probs, target_probs, rng):
     """Accept a path of the tree, and one token more, so that the text follows the target exactly.
 
     Args:
-        tokens: n token ids; a node's children were drawn from its draft row, in this order, without replacement.
+        tokens: n token ids; siblings were drawn from their parent's row, in this order, without replacement.
         parents: n earlier nodes, or −1 for a child of the root.
         draft_probs: (n + 1, V) the drafter's next-token rows q: [0] at the root, [i + 1] at node i.
         target_probs: (n + 1, V) the target's next-token rows p, in the same order.

@@ -191,27 +191,31 @@ def is_settled(logits: Array, accepted: Array, grid: Array) -> bool:
     return True
 
 
-def settled(rng: Rng, low: int, high: int, count: int) -> Iterator[Call]:
+def settled(rng: Rng, low: int, high: int, count: int, rounds: int = 80, tried: int = 9) -> Iterator[Call]:
     """Rounds whose head is too sure of itself, or not sure enough, by a factor of its own at each position."""
     while count:
-        gamma, grid = int(rng.integers(low, high + 1)), np.sort(rng.choice(np.arange(2, 25) / 8, size=9, replace=False))
-        truth = rng.normal(rng.uniform(0.8, 2.0), 1.2, size=(80, gamma))
+        gamma = int(rng.integers(low, high + 1))
+        grid = np.sort(rng.choice(np.arange(2, 25) / 8, size=tried, replace=False))
+        truth = rng.normal(rng.uniform(0.8, 2.0), 1.2, size=(rounds, gamma))
         accepted = np.cumprod(rng.random(truth.shape) < 1.0 / (1.0 + np.exp(-truth)), axis=1)
-        logits = truth * rng.uniform(0.5, 2.5, size=gamma)
+        logits = (truth * rng.uniform(0.5, 2.5, size=gamma)).round(2)
         if is_settled(logits, accepted, grid):
             count -= 1
             yield call(logits, accepted > 0 if count % 3 == 0 else accepted, grid)
 
 
 def first_positions(rng: Rng) -> Iterator[Call]:
+    yield from settled(rng, 1, 1, 12, rounds=6, tried=5)  # small enough to follow by hand
     yield from settled(rng, 1, 1, 16)
 
 
 def pairs(rng: Rng) -> Iterator[Call]:
+    yield from settled(rng, 2, 2, 12, rounds=5, tried=3)
     yield from settled(rng, 2, 2, 8)
 
 
 def blocks(rng: Rng) -> Iterator[Call]:
+    yield from settled(rng, 2, 3, 12, rounds=5, tried=3)
     yield from settled(rng, 3, 5, 6)
 
 
