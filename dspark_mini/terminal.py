@@ -47,6 +47,16 @@ def plain_table(*headers: str) -> Table:
     return table
 
 
+def folded(text: str, width: int) -> str:
+    """Break text for a column: between words, or after a sign in a name, such as an underscore."""
+    lines = [""]
+    for part in re.findall(r"[^\s_/.-]+[\s_/.-]*|[\s_/.-]+", text):
+        if lines[-1] and len(lines[-1]) + len(part.rstrip()) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(map(str.rstrip, lines))
+
+
 def flush_output() -> None:
     """Write what is left, where Python would do so at its end and fail with another exit code.
 

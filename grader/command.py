@@ -17,7 +17,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from dspark_mini.terminal import WorkFolder, console, plain_table, say
+from dspark_mini.terminal import WorkFolder, console, folded, plain_table, say
 from dspark_mini.workspace import WORK, UserError, find_lesson, lesson_names
 from grader.check.report import MISSING, Report
 from grader.check.text import STATUS_WORDS, fix_first
@@ -212,7 +212,7 @@ def _notebooks(lesson: str | None, work: OwnWork) -> list[Path]:
 
 
 def _table(reports: list[Report]) -> Table:
-    """Return the table of all tasks; names are broken after an underscore only."""
+    """Return the table of all tasks; names are broken after a sign in them only."""
     table = plain_table("task", "function", "status", "points", "fix first")
     for column in table.columns[:4]:
         column.no_wrap = True
@@ -220,18 +220,8 @@ def _table(reports: list[Report]) -> Table:
     widths = [max(map(len, (str(column.header), *cells))) for column, cells in zip(table.columns, zip(*rows))]
     left = max(console.width - sum(widths) - 2 * len(widths), len("fix first"))
     for row, report in zip(rows, reports):
-        table.add_row(*row, escape(_folded(fix_first(report.to_json()), left)))
+        table.add_row(*row, escape(folded(fix_first(report.to_json()), left)))
     return table
-
-
-def _folded(name: str, width: int) -> str:
-    """Break a name that is too long for a line after underscores."""
-    lines = []
-    while len(name) > width and "_" in name[:width] and " " not in name:
-        cut = name.rindex("_", 0, width) + 1
-        lines.append(name[:cut])
-        name = name[cut:]
-    return "\n".join([*lines, name])
 
 
 def _unsaved_note(notebook: Path, result: Result) -> str:

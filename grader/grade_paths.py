@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from dspark_mini.terminal import plain_table
+from dspark_mini.terminal import folded, plain_table
 from dspark_mini.workspace import UserError
 from grader.check.text import fix_first
 from grader.export.files import whole_file, write_csv, write_json
@@ -238,7 +238,7 @@ def _write(results: Rows, options: GradeOptions) -> None:
 
 
 def _show(results: Rows, out: Console) -> None:
-    out.print(_table(results))
+    out.print(_table(results, out.width))
     left_out = sum("reason" in result for result in results)
     count = "1 submission" if len(results) == 1 else f"{len(results)} submissions"
     out.print(f"\n{count} graded." if not left_out else f"\n{count}, of which {left_out} could not be read or graded.")
@@ -252,17 +252,25 @@ def _say(line: str, options: GradeOptions, out: Console, style: str | None = Non
     out.print(escape(text), soft_wrap=True, style=style)
 
 
-def _table(results: Rows) -> Table:
-    table = plain_table("submission", "lesson", "score", "status", "fix first")
-    for result in results:
-        table.add_row(
-            escape(printable(result["submission"])),
-            result["lesson"] or "–",
-            f"{'–' if result['score'] is None else result['score']}/{result['max_score']}",
-            result["status"],
-            escape(printable(result.get("reason") or _fix_first(result))),
-        )
+def _table(results: Rows, width: int) -> Table:
+    table = plain_table(*(headers := ("submission", "lesson", "score", "status", "fix first")))
+    rows = [tuple(_cells(result)) for result in results]
+    longest = [max(map(len, cells)) for cells in zip(headers, *rows)]
+    left = width - sum(longest[1:4]) - 2 * len(headers)
+    last = min(longest[4], max(left - longest[0], left // 2))
+    for column in table.columns[1:4]:
+        column.no_wrap = True
+    for name, *middle, first in rows:
+        table.add_row(escape(folded(name, left - last)), *middle, escape(folded(first, last)))
     return table
+
+
+def _cells(result: dict[str, Any]) -> Iterator[str]:
+    yield printable(result["submission"])
+    yield (result["lesson"] or "–").partition("_")[0]
+    yield f"{'–' if result['score'] is None else result['score']}/{result['max_score']}"
+    yield result["status"]
+    yield printable(result.get("reason") or _fix_first(result))
 
 
 def _fix_first(result: dict[str, Any]) -> str:

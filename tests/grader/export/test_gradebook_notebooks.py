@@ -22,7 +22,7 @@ from nbgrader.nbgraderformat import MetadataValidator
 from grader.check.text import all_of_task
 from grader.export.nbgrader_database import GradebookError, default_url
 from grader.export.nbgrader_gradebook import record
-from grader.export.nbgrader_notebook import REPORT_WIDTH, check_cell
+from grader.export.nbgrader_notebook import REPORT_WIDTH, check_cell, read_notebook
 from grader.lessons import paths
 from grader.lessons.checks import TASKS
 from grader.read.submissions import Source, tasks_of
@@ -165,6 +165,13 @@ def test_cells_of_no_points_and_of_more_points_keep_their_share(
     assert record([result_of("ada", {"2.2": 5})], course, db_url) == []
     assert scores(db_url, "ada")["check-2-1"] == 0
     assert scores(db_url, "ada")["check-2-2"] == 2 * (TASKS["2.2"].max_points - 5)
+
+
+def test_copied_cells_make_no_warnings(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    document = json.loads((paths.NOTEBOOKS / f"{LESSON}.ipynb").read_text(encoding="utf-8"))
+    (tmp_path / "copied.ipynb").write_text(json.dumps(document | {"cells": document["cells"] * 2}))
+    assert len(read_notebook(tmp_path / "copied.ipynb").cells) == 2 * len(document["cells"])
+    assert not recwarn.list
 
 
 def test_a_graded_cell_that_never_ran_scores_nothing(

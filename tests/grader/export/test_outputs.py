@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -103,6 +105,20 @@ def test_a_result_without_a_row_in_the_list_is_not_a_success(submitted: Path, tm
     (submitted / "zoe.py").write_text(ROLL)
     code, said = grade(submitted, "--canvas", tmp_path / "canvas.csv", tmp_path / "to.csv", "--lesson", "07")
     assert code == 1 and "Not written: zoe.py" in said
+
+
+def test_a_table_of_80_columns_breaks_lines_between_words_and_parts_of_names_only() -> None:
+    name, reason = "Maximiliane Musterfrau-Schneider_12345", "It is not a notebook: its content is not in the format."
+    rows = [
+        {"submission": name, "lesson": "02_parallel_drafting", "score": None, "max_score": 73, "status": "unreadable"}
+        | {"tasks": [], "reason": reason}
+    ]
+    out = Console(width=80, record=True, file=io.StringIO())
+    out.print(grade_paths._table(rows, out.width))
+    lines = out.export_text().splitlines()
+    assert max(map(len, lines)) <= 80 and len(lines) > 2
+    pieces = {*re.split(r"[\s_-]+", name), *reason.split()}
+    assert pieces <= {piece for line in lines for piece in (*line.split(), *re.split(r"[\s_-]+", line))}
 
 
 def test_a_workflow_sees_points_and_no_table(submitted: Path) -> None:
