@@ -106,6 +106,7 @@ def result_of() -> Callable[..., Result]:
             points = task.max_points - lost.get(task.id, 0)
             item = {"name": task.properties[0].name, "passed": False, "message": "Says <why>.", "hint": "Try this."}
             about = {"task": task.id, "function": task.function, "status": "pass", "reason": "", "properties": []}
+            about |= {"diagnosis": "", "look_at": ""}
             about |= {"points": points, "max_points": task.max_points}
             tasks.append(about | ({"status": "partial", "properties": [item]} if task.id in lost else {}))
         score, most = (sum(task[key] for task in tasks) for key in ("points", "max_points"))

@@ -114,7 +114,7 @@ def test_unchanged_cells_are_commented_as_no_response(
     record([result_of("ada")], course, db_url)
     with opened(db_url) as book:
         comments = {c.name: c.comment for c in book.find_submission_notebook(LESSON, LESSON, "ada").comments}
-    assert comments.pop("task-2-1") is None and set(comments.values()) == {"No response."} and len(comments) == 4
+    assert comments.pop("task-2-1") is None and set(comments.values()) == {"No response."} and len(comments) == 5
 
 
 def test_what_was_not_graded_leaves_the_grade_as_it_was(

@@ -75,8 +75,8 @@ STOPPED = found("ties", False, "The lowest id wins.", "Use >.", REASON)
 
 
 def task(name: str, points: float, status: str, *properties: dict[str, Any]) -> dict[str, Any]:
-    base = {"task": name, "function": f"f_{name}", "points": points, "max_points": 10, "status": status, "reason": ""}
-    return base | {"properties": list(properties)}
+    base = {"task": name, "function": f"f_{name}", "points": points, "max_points": 10, "status": status}
+    return base | {"reason": "", "diagnosis": "", "look_at": "", "properties": list(properties)}
 
 
 PASSED = task("2.1", 10, "pass", found("ties", True), found("hidden_one", True))
@@ -255,7 +255,7 @@ def test_nothing_of_a_hidden_case_is_in_any_page_or_export(
     shown = values("x", 1)("X.", "X.", example([1], gives=[2]))
     hidden = Hidden(doubled, {"values": hidden_calls})
     core = (values("values", 3)("Doubled.", "Twice."), shown)
-    built = Task("2.1", LESSON, doubled, "double", ("a", "b", "c"), "ints", core).with_hidden(hidden)
+    built = Task("2.99", LESSON, doubled, "double", ("a", "b", "c"), "ints", core).with_hidden(hidden)
     checked = built.check(wrong_where_hidden, seed=1)
     assert 0 < checked.points < checked.max_points
     results = [result("Ada", checked.to_json())]
