@@ -395,8 +395,9 @@ for trained_for in ("dflash", "dspark"):
 
 # %% role="show"
 from dspark_mini.lm import load, prompts
+from grader import own
 
-lm = load(drafters=["dspark"])
+lm = load(drafters=["dspark"], attention=own("2.6"))  # the drafter runs on your attention of lesson 02
 drafter = lm.drafters["dspark"]
 w1, w2 = (np.array(matrix, dtype=float) for matrix in drafter.factors)  # (297, 64) and (64, 297)
 measured = [prompt for domain in ("math", "code", "chat")
