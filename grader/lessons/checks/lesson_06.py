@@ -94,7 +94,8 @@ TASK_6_1 = Task(
         ),
         values("log_probs_of_whole_paths", 2, part=itemgetter("log_probs"))(
             "log_probs are sums along the path of log-softmax values over the whole vocabulary.",
-            "exp of these is .6 and .6 · ½: a node's share of its whole row, times its parent's. Does exp(1000) fit?",
+            "exp of an entry is the node's share of the row, bias included, times its parent's. Can exp overflow?",
+            example([log_of(3, 1, 1)], 0, {0: log_of(1, 2, 1)}, 1, 1, gives=grown([0], [-1], [0.5])),
             example([log_of(3, 1, 1), [1000.0, 1000.0, -INF]], 0, {}, 1, 2, gives=grown([0, 0], [-1, 0], [0.6, 0.3])),
         ),
         values("bounds_hold", 1, part=nodes_of)(
