@@ -29,6 +29,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from grader.check.report import FAIL, MISSING, PARTIAL
 from grader.lessons.checks import TASKS
+from grader.lessons.mistake_tables import table_file
 from grader.lessons.paths import NBGRADER_SOURCE, NOTEBOOKS, SOLUTIONS
 from grader.lessons.stubs import REGION, BuildError, buggy_lines, contract_imports, short_docstring
 from grader.lessons.tasks import Task
@@ -84,6 +85,7 @@ def lesson_files(source: Path) -> list[Built]:
         Built(source, solved),
         Built(NOTEBOOKS / f"{lesson}.ipynb", notebook(cells, for_nbgrader=False)),
         Built(NBGRADER_SOURCE / lesson / f"{lesson}.ipynb", notebook(cells, for_nbgrader=True)),
+        Built(*table_file(lesson)),
     ]
 
 
