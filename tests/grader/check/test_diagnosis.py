@@ -65,8 +65,8 @@ def test_structure_is_spoken_of_before_values(expected: Any, got: Any, words: st
     "task, function, words",
     [
         ("2.1", lambda rows: map(int, rows.argmax(axis=1)), "make a list of it"),
-        ("2.1", lambda rows: rows.argmax(axis=1)[::-1].tolist(), "from the end"),
-        ("2.4", lambda *args: ~TASKS["2.4"].reference(*args), "masked"),
+        ("2.1", lambda rows: rows.argmax(axis=1)[::-1].tolist(), "answers as if"),
+        ("2.4", lambda *args: ~TASKS["2.4"].reference(*args), "answers as if"),
         ("2.4", lambda context, anchors, length: anchors - context, "Every call ends in an error"),
         ("2.1", lambda rows: [int(np.random.default_rng().integers(9)) for _ in rows], "answers differently"),
     ],
