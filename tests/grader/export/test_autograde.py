@@ -28,12 +28,14 @@ NOISE = "import sys, warnings\nprint('x', file=sys.stderr)\nwarnings.warn('w')\n
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
 
 
-def nbgrader(command: str, course: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def nbgrader(
+    command: str, course: Path, *arguments: str, programs: str = os.defpath
+) -> subprocess.CompletedProcess[str]:
     """Run a command of nbgrader in the folder with its configuration, in an environment that is not activated."""
     return subprocess.run(
         [NBGRADER, command, LESSON, f"--CourseDirectory.root={course}", *arguments],
         cwd=paths.ROOT / "grader",
-        env=os.environ | {"PATH": os.defpath},
+        env=os.environ | {"PATH": programs},
         capture_output=True,
         text=True,
     )
@@ -169,3 +171,13 @@ def test_without_a_sandbox_nothing_is_graded_and_the_reason_is_reported(course: 
     )
     assert done.returncode == 1 and "Install bubblewrap." in done.stderr
     assert not (tmp_path / "autograded" / "partial" / LESSON).exists()
+
+
+def test_a_sandbox_that_fails_leaves_the_grade_as_it_was(course: Path, tmp_path: Path) -> None:
+    before = scores(course, "noisy")
+    starts, bwrap = tmp_path / "starts", tmp_path / "bwrap"
+    bwrap.write_text(f'#!/bin/sh\necho >> {starts}\n[ $(wc -l < {starts}) = 1 ] && exec /usr/bin/bwrap "$@"\nexit 1\n')
+    bwrap.chmod(0o755)
+    programs = f"{tmp_path}:{os.defpath}"
+    done = nbgrader("autograde", course, "--student=noisy", "--force", programs=programs)
+    assert done.returncode != 0 and "NoSandbox" in done.stderr and scores(course, "noisy") == before

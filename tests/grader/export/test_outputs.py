@@ -7,6 +7,8 @@ import io
 import json
 import re
 import shutil
+import sqlite3
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -174,6 +176,34 @@ def test_no_line_in_a_workflow_is_a_command(capsys: pytest.CaptureFixture[str]) 
     options = grade_paths.GradeOptions(None, None, 1, False, None, False, Outputs(ci=True))
     grade_paths._say("::add-mask::x\n##[debug]y", options, Console(soft_wrap=True))
     assert capsys.readouterr().out == "| : :add-mask: :x\n| # #[debug]y\n"
+
+
+def test_gradescope_gets_nothing_for_what_has_no_score(submitted: Path, tmp_path: Path) -> None:
+    (tmp_path / "results.json").write_text("before")
+    (submitted / "ada.py").unlink()
+    (submitted / "07_end_to_end.ipynb").write_text("{")
+    code, said = grade(submitted, "--gradescope", tmp_path / "results.json")
+    assert code == 1 and "not written" in said and (tmp_path / "results.json").read_text() == "before"
+    grade(submitted, "--gradescope", tmp_path / "results.json", "--unreadable-as-zero")
+    assert json.loads((tmp_path / "results.json").read_text())["score"] == 0
+
+
+def test_a_locked_gradebook_is_named_with_the_way_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nbgrader_gradebook = pytest.importorskip("grader.export.nbgrader_gradebook")
+    impatient = partial(nbgrader_gradebook.Recorder, patience=0.3)
+    monkeypatch.setattr(nbgrader_gradebook, "Recorder", impatient)
+    lesson, course = "00_why_speculate", tmp_path / "course"
+    for place in (course / "source" / lesson, tmp_path / "all" / "ada"):
+        place.mkdir(parents=True)
+        shutil.copy(NOTEBOOKS / f"{lesson}.ipynb", place)
+    words = (tmp_path / "all", "--course", course, "--json", tmp_path / "out.json")
+    assert "1 of 1 results recorded" in grade(*words)[1]
+    with sqlite3.connect(course / "gradebook.db", isolation_level=None) as holder:
+        holder.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(UserError, match=r"held it for more than 0\.3 s.* with --resume"):
+            grade(*words)
+        holder.execute("ROLLBACK")
+    assert "1 of 1 results recorded" in grade(*words, "--resume")[1]
 
 
 def test_a_target_that_is_a_submission_is_refused(submitted: Path) -> None:

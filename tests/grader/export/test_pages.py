@@ -141,6 +141,16 @@ def test_the_class_page_counts_scores_tasks_and_failing_properties() -> None:
     assert "The lowest id wins. ties 1 of 2" in page.text and "Arguments stay" not in page.text
 
 
+def test_what_was_not_graded_is_counted_apart_and_lowers_no_mean() -> None:
+    ungraded = result("Cy", lesson=LESSON, score=None, max_score=20, status="ungraded", reason="No sandbox.")
+    results = [*CLASS[:2], UNREADABLE | {"score": None}, ungraded]
+    text = Page(class_page(results, links(results))).text
+    assert "submissions 4 mean 60% median 60% full marks 1 unreadable 1 not graded 1" in text
+    assert "Cy – / 20" in text and "points" not in Page(student_page(ungraded)).text
+    assert "could not be graded. No sandbox." in Page(student_page(ungraded)).text
+    assert "mean 0%" in Page(class_page([ungraded], links([ungraded]))).text
+
+
 def test_the_property_that_fails_most_often_comes_first_and_what_never_ran_does_not_count() -> None:
     only_hidden = task("2.1", 9, "partial", HIDDEN, found("ties", True))
     crashed = task("2.1", 0, "error", found("ties", False, "", "", "NameError")) | {"reason": "NameError in line 3."}
