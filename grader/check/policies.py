@@ -83,10 +83,10 @@ class Replayed:
         """Play the texts that count, then look for something to show."""
         if self.hidden is None or session.visible_only:
             return self.fault(session, PRACTICE)
+        visible = self.fault(session, PRACTICE)  # first, by a process that knows no hidden text and cannot tell of any
         found = self.fault(session, self.hidden(session.rng))
         if found is None:
             return None
-        visible = self.fault(session, PRACTICE)
         return visible or (found if session.shows_hidden else ())
 
     def scores(self, session: Session) -> dict[str, float]:
