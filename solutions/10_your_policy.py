@@ -22,7 +22,7 @@
 # | **Time** | 30 minutes to pass, an evening to win |
 # | **You need** | the ideas of lessons 00, 04, 05; 06 helps |
 #
-# Run the cells from top to bottom. Stuck? Type `dspark-mini hint 10.1` in a terminal.
+# Run the cells from top to bottom. Stuck? `hint("10.1")` in a cell helps.
 
 # %% role="setup"
 import numpy as np
@@ -54,7 +54,7 @@ from grader import check, hint
 # ## Recorded texts, fixed costs
 #
 # No model runs here. Sixteen texts of the small language model were decoded once; at every position a chain and a tree were drafted and compared with
-# what the target says. So a replay is exact: the same plans, the same time, on every computer.
+# what the target says. So a replay is exact: equal plans take equal time on every computer.
 #
 # Time is counted in steps of plain decoding: a round that drafts n tokens and verifies ℓ costs `draft_times[n] + verify_times[ℓ]`. There are three tables.
 
@@ -69,7 +69,7 @@ for domain in dict.fromkeys(text.domain for text in texts):
     print(f"{domain:8}  {sum(len(text.tokens) for text in texts if text.domain == domain)} tokens in 4 texts")
 
 # %% [markdown]
-# *Stray* prompts are random words, nothing that the drafter was trained on. Are its estimates worth anything there? The lines are the mean estimate
+# *Stray* prompts are random words, nothing that the drafter was trained on. Are its estimates worth anything there? The lines: mean estimate
 # for each draft of a chain, and how often it was accepted.
 
 # %% role="picture"
@@ -182,7 +182,7 @@ for name, policy in {"yours": plan_round, "with another length": longer_where_ch
 print(f"{'best known':20} {BEST_KNOWN:6.1f}")
 
 # %% [markdown]
-# **Live.** `dspark-mini race --mine` runs your policy, with your functions of the other lessons, on the model itself.
+# **Live:** `dspark-mini race --mine` runs your policy and your other functions on the model itself.
 #
 # ## Further reading
 #
