@@ -14,6 +14,7 @@ from grader.lessons.tasks import Task
 from grader.read.submissions import Source, Unreadable, read_submission
 from grader.run.grading import Result, grade
 from grader.run.process import child_library
+from grader.run.scratch import scratch_folder
 
 KEPT = re.compile(r"\.kept-\d+$")  # what `reset` set aside
 
@@ -56,7 +57,7 @@ class OwnWork:
 @contextmanager
 def own_work(folder: Path) -> Iterator[OwnWork]:
     """Open a learner's directory."""
-    with child_library() as library:
+    with scratch_folder(), child_library() as library:
         yield OwnWork(folder, library)
 
 

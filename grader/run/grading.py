@@ -14,6 +14,7 @@ from grader.read.submissions import Source, Submission, Unreadable, lessons, rea
 from grader.run.child.loader import CellError, defines
 from grader.run.kit import grading_seed
 from grader.run.process import Child, NoProcess, RemoteCaller, child_library
+from grader.run.scratch import scratch_folder
 
 UNREADABLE, UNGRADED = "unreadable", "ungraded"  # without a score: nothing is written for them anywhere
 
@@ -77,7 +78,7 @@ def grade(source: Source, library: Path, sandbox: bool = True) -> Result:
 
 def grade_own_notebook(path: Path) -> Result:
     """Grade a learner's own notebook without a sandbox: its code has the rights that it has in Jupyter."""
-    with child_library() as library:
+    with scratch_folder(), child_library() as library:
         return grade(Source(path.name, path), library, sandbox=False)
 
 

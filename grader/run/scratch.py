@@ -1,4 +1,4 @@
-"""A folder for all temporary files of a grading, which is cleared away even where the grader is killed.
+"""A folder for all temporary files of a grading or check, which is cleared away even where that is killed.
 
 A small process waits for the end of the one that started it, however that comes, and then deletes the folder.
 """

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from dspark_mini.workspace import copy_lessons
 from grader.lessons.paths import ROOT
 from grader.run.child.calling import call
 from grader.run.process import Child, NoProcess, Piece
@@ -109,21 +110,23 @@ def test_a_sandbox_that_is_killed_from_outside_is_not_the_learners_fault(quick: 
     child.close()
 
 
-def test_no_temporary_folder_is_left_after_the_grader_was_killed(course: Path) -> None:
-    target = course / "out.json"
+@pytest.mark.parametrize("words", [("grade", "all", "--unsafe-no-sandbox", "--jobs", "2"), ("check", "00")])
+def test_no_temporary_folder_is_left_after_a_kill(course: Path, words: tuple[str, ...]) -> None:
+    copy_lessons(course / "work")
 
     def left() -> bool:
         return any((course / "tmp").glob("dspark-mini-*"))
 
     for seconds in (0.0, 0.2, 0.8):
-        words = command("all", "--unsafe-no-sandbox", "--json", str(target), "--jobs", "2")
-        process = subprocess.Popen(words, cwd=course, env=environment(TMPDIR=str(course / "tmp")))
+        command = [sys.executable, "-m", "dspark_mini", *words]
+        process = subprocess.Popen(
+            command, cwd=course, env=environment(TMPDIR=str(course / "tmp")), stdout=subprocess.DEVNULL
+        )
         wait_for(lambda process=process: left() or process.poll() is not None)  # type: ignore[misc]
         time.sleep(seconds)
         process.kill()
         process.wait()
         wait_for(lambda: not left())
-    assert not target.exists()
 
 
 # --- The disk is full --------------------------------------------------------------------------------
