@@ -164,6 +164,7 @@ TASK_7_4 = Task(
             "Count the plain rounds at the end. Without a way back, one hard sentence turns speculation off for good.",
             example([4, 4, 0, 0], [1, 1, 1, 1], 1.5, 2, 3, gives=False),
             example([4, 4, 0, 0, 0], [1, 1, 1, 1, 1], 1.5, 2, 3, gives=True),
+            example([4, 0, 0, 4, 0], [1, 1, 1, 1, 1], 1.5, 1, 2, gives=False),
         ),
         values("second_try_is_fair", 2)(
             "After a pause it is judged anew, by `patience` rounds of its own.",
