@@ -153,6 +153,7 @@ def _lesson(pairs: list[tuple[Result, str]]) -> dict[str, Any]:
         "ungraded": sum(result["status"] == "ungraded" for result in results),
         "bins": [sum(min(int(share * BINS), BINS - 1) == n for share in shares) for n in range(BINS)],
         "tasks": _class_tasks(results),
+        "mistakes": _most_made(results),
         "properties": _most_failed(results),
         "students": [{"result": r, "link": link, "share": _share(r["score"], r["max_score"])} for r, link in pairs],
     }
@@ -169,6 +170,15 @@ def _class_tasks(results: list[Result]) -> list[dict[str, Any]]:
         {"task": task, "function": function, "kinds": counts, "count": counts.total()}
         for (task, function), counts in kinds.items()
     ]
+
+
+def _most_made(results: list[Result]) -> list[dict[str, Any]]:
+    """The mistakes that most students make, as far as the diagnosis knows them."""
+    tasks = [task for result in results for task in result["tasks"] if task["status"] != "missing"]
+    tried = Counter(task["task"] for task in tasks)
+    made = Counter((task["task"], task["diagnosis"]) for task in tasks if task["diagnosis"])
+    order = sorted(made, key=lambda key: (-made[key], *key))[:MOST_FAILED]
+    return [{"task": key[0], "says": key[1], "made": made[key], "tried": tried[key[0]]} for key in order]
 
 
 def _most_failed(results: list[Result]) -> list[dict[str, Any]]:

@@ -159,6 +159,15 @@ def test_the_property_that_fails_most_often_comes_first_and_what_never_ran_does_
     assert text.index("Something else holds. hidden_one 2 of 2") < text.index("The lowest id wins. ties 1 of 2")
 
 
+def test_mistakes_are_named_to_the_student_and_counted_for_the_class() -> None:
+    doubled, other = PARTIAL | {"diagnosis": "It counts twice."}, PARTIAL | {"diagnosis": "It counts less."}
+    assert "It counts twice. The lowest id wins." in Page(student_page(result("Jun", doubled))).text
+    tasks = [other, doubled, doubled, PARTIAL, NOT_STARTED | {"task": "2.1"}]
+    results = [result(f"s{n}", t) for n, t in enumerate(tasks)]
+    text = Page(class_page(results, links(results))).text
+    assert "2.1 It counts twice. 2 of 4 2.1 It counts less. 1 of 4" in text
+
+
 def test_each_lesson_has_a_part_of_its_own_and_no_results_make_an_empty_page() -> None:
     mixed = [*CLASS, result("Jun", PARTIAL, lesson="03_sequential_heads"), result("x.py", PARTIAL, lesson=None)]
     titles = re.findall(r"<h1>(.*?)</h1>", class_page(mixed, links(mixed)))
