@@ -92,7 +92,7 @@ class ThreadPipes:
         assert process.stdin is not None and process.stdout is not None
         self.writer, self.reader = process.stdin, process.stdout
         self.writing: Future[None] | None = None
-        self.reading: Future[bytes] | None = None
+        self.reading = self._begin_to_read()  # always one step ahead, so that what nobody asked for is noticed
 
     def write(self, data: bytes, deadline: float) -> None:
         """Write all of it, for as long as the child keeps reading."""
@@ -101,13 +101,13 @@ class ThreadPipes:
 
     def read(self, deadline: float) -> bytes:
         """Read what is there, at least a byte; nothing at the end."""
-        data: bytes = _result(self._begin_to_read(), deadline)
-        self.reading = None
+        data: bytes = _result(self.reading, deadline)
+        self.reading = self._begin_to_read()
         return data
 
     def is_empty(self) -> bool:
         """Tell whether the child's side is open and nothing has come, as far as is known already."""
-        return not self._begin_to_read().done()
+        return not self.reading.done()
 
     def close(self) -> None:
         """Close the pipes of a process that has ended, but for one that another process still holds."""
@@ -118,9 +118,7 @@ class ThreadPipes:
                     file.close()
 
     def _begin_to_read(self) -> Future[bytes]:
-        if self.reading is None:
-            self.reading = _in_thread(lambda: os.read(self.reader.fileno(), READ_BYTES))
-        return self.reading
+        return _in_thread(lambda: os.read(self.reader.fileno(), READ_BYTES))
 
 
 def _in_thread(work: Callable[[], Any]) -> Future[Any]:
