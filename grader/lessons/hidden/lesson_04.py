@@ -119,6 +119,7 @@ def single_bins(rng: Rng) -> Iterator[Call]:
         predicted = inside_bins(rng, int(rng.integers(2, 12)), n_bins, int(rng.integers(n_bins)))
         yield call(predicted, outcomes(rng, np.full(predicted.size, rng.random())), n_bins)
     yield call([0.75, 0.875], [0, 0], 2)
+    yield call([0.125, 0.25, 0.25], [0, 0, 1], 2)
     yield call([0.625, 0.75, 0.75], [1, 1, 1], 2)
 
 
