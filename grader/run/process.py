@@ -38,6 +38,7 @@ CHILD_FILES = (
     "imports.py",
     "limits.py",
     "loader.py",
+    "lookalikes.py",
     "main.py",
     "wire.py",
     "__init__.py",

@@ -207,7 +207,17 @@ def test_the_folder_of_the_library_goes_away() -> None:
         "grader/run/__init__.py",
         *(
             f"grader/run/child/{name}.py"
-            for name in ("__init__", "calling", "generators", "imports", "limits", "loader", "main", "wire")
+            for name in (
+                "__init__",
+                "calling",
+                "generators",
+                "imports",
+                "limits",
+                "loader",
+                "lookalikes",
+                "main",
+                "wire",
+            )
         ),
         "dspark_mini/__init__.py",
         *(

@@ -153,7 +153,7 @@ class Inherits(list):  # type: ignore[type-arg]
 
 
 NOT_PLAIN = [
-    *(Odd(), Inherits([1]), Odd, len, {1, 2}, b"raw", 1j, range(3), (n for n in "ab")),
+    *(Odd(), Inherits([1]), Odd, len, {1, 2}, b"raw", 1j, (n for n in "ab")),
     *(np.longdouble(1), np.complex128(1), np.str_("x"), np.array(["x"]), np.array([None]), np.zeros(2, "g")),
     *(np.zeros(2, [("x", "d")]), np.array(["2026-01-01"], "M8[D]"), np.ma.masked_array([1]), 2**64, -(10**400)),
 ]
@@ -269,6 +269,8 @@ def test_too_large_a_message_is_refused_at_once(message: bytes) -> None:
 def test_bytes_that_mean_nothing_are_put_right_in_a_bool_array_and_in_a_type_name() -> None:
     got = unpacked_or_none(raw({"a": ["?", [4]]}, b"\x00\x01\x02\xff"))
     assert got.tobytes() == b"\x00\x01\x01\x01" and got.dtype == bool
+    for forged in (["Token", [1]], ["range", 1], ["range", {"w": ["deque", {"l": []}]}], [[], {"l": []}]):
+        assert unpacked_or_none(raw({"w": forged})) is None
     assert unpacked_or_none(raw({"o": "\x1b[2J\ud800\u202eγ\n<b>"})) == Opaque("?[2J??γ\n<b>")
 
 
