@@ -49,7 +49,12 @@ def check(
     console.print()
     latest = max((notebook for notebook, _ in results), key=lambda notebook: notebook.stat().st_mtime)
     say(f"{latest}: {when_saved(latest)}.")
-    for sentence in (*unreadable, *filter(None, (_unsaved_note(notebook, result) for notebook, result in results))):
+    notes = [f"{notebook}: {note}" for notebook, result in results for note in result.notes]
+    for sentence in (
+        *unreadable,
+        *notes,
+        *filter(None, (_unsaved_note(notebook, result) for notebook, result in results)),
+    ):
         say(sentence)
     say(_next_step(results))
 

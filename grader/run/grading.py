@@ -11,7 +11,7 @@ from typing import Any
 from grader.check.report import ERROR, MISSING, TIMEOUT, Report, overall
 from grader.lessons.tasks import Task
 from grader.read.submissions import Source, Submission, Unreadable, lessons, read_submission, tasks_of
-from grader.run.child.loader import CellError, defines
+from grader.run.child.loader import UNFINISHED, CellError, defines
 from grader.run.kit import grading_seed
 from grader.run.process import Child, NoProcess, RemoteCaller, child_library
 from grader.run.scratch import scratch_folder
@@ -29,6 +29,7 @@ class Result:
     reports: tuple[Report, ...]
     max_score: int
     reason: str = ""  # why it is unreadable, or was not graded
+    notes: tuple[str, ...] = ()  # the cells that did not finish
 
     @property
     def score(self) -> int | None:
@@ -44,7 +45,9 @@ class Result:
             "max_score": self.max_score,
             "status": self.status,
             "tasks": [report.to_json() for report in self.reports],
-        } | ({"reason": self.reason} if self.reason else {})
+            **({"reason": self.reason} if self.reason else {}),
+            **({"notes": list(self.notes)} if self.notes else {}),
+        }
 
 
 def grade(source: Source, library: Path, sandbox: bool = True) -> Result:
@@ -65,6 +68,7 @@ def grade(source: Source, library: Path, sandbox: bool = True) -> Result:
     try:
         with contextlib.closing(Child(library, submission.pieces, sandbox)) as child:
             reports = tuple(_report(task, submission, child) for task in submission.tasks)
+            notes = tuple(_notes(submission, child))
     except NoProcess as error:
         return not_graded(source, str(error))
     return Result(
@@ -73,6 +77,7 @@ def grade(source: Source, library: Path, sandbox: bool = True) -> Result:
         overall([report.status for report in reports], sum(report.points for report in reports)),
         reports,
         sum(r.max_points for r in reports),
+        notes=notes,
     )
 
 
@@ -95,7 +100,7 @@ def _report(task: Task, submission: Submission, child: Child) -> Report:
         if task.id in submission.untouched and not report.passed:
             return task.failed(MISSING, f"TODO {task.id} is not started: its cell is as it was handed out.")
         return report
-    error = next(_errors_of(task, submission, child), None)
+    error = next(_errors_of(task, submission, child), None) or _end_of_file(submission, child)
     if error is None and task.id in submission.renamed:
         others = submission.renamed[task.id]
         return task.failed(ERROR, f"There is no {task.function}; its cell defines {others}: under another name?")
@@ -104,6 +109,22 @@ def _report(task: Task, submission: Submission, child: Child) -> Report:
     line = f" in line {error.line} of your code" if error.line else ""
     status = TIMEOUT if error.error == "TimeoutError" else ERROR
     return task.failed(status, f"{error.error}{line}: {error.message}")
+
+
+def _end_of_file(submission: Submission, child: Child) -> CellError | None:
+    """Return why a .py file did not finish, where it has got to no function of any task."""
+    error = None if submission.lesson else child.errors.get(0)
+    has_one = any(task.function in child.defined for task in submission.tasks)
+    return error if error and error.error in UNFINISHED and not has_one else None
+
+
+def _notes(submission: Submission, child: Child) -> Iterator[str]:
+    """Name the cells that did not finish; what they define is graded all the same."""
+    for index, error in sorted(child.errors.items()):
+        if error.error in UNFINISHED:
+            label, line = submission.pieces[index].label, f" (line {error.line})" if error.line else ""
+            place = label.replace("cell", "Code cell").capitalize()
+            yield f"{place} did not finish: it {UNFINISHED[error.error]}{line}."
 
 
 def _errors_of(task: Task, submission: Submission, child: Child) -> Iterator[CellError]:

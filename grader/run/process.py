@@ -29,7 +29,8 @@ from grader.run.replies import loaded_of, outcome_of
 START_SECONDS, LOAD_SECONDS, GRACE_SECONDS = 30.0, 60.0, 2.0
 # What all calls of one function may take, and all that a submission may take: that much, and more for each function.
 TASK_SECONDS, SUBMISSION_SECONDS, SECONDS_A_TASK = 60.0, 120.0, 5.0
-MAX_PARTS = 50_000  # a cell reports twice where it is, a .py file once per statement and once more
+MAX_PARTS = 50_000  # a piece reports where it is once, and once per statement
+MAX_LOST = 3  # statements of one piece that may hang for good or end the process; with one more, the piece is left out
 MAX_BATCH = 64 << 20  # bytes of all replies to one batch of calls; right answers take far less
 MAX_PIECE = 1 << 20  # characters
 CHILD_FILES = (
@@ -115,6 +116,7 @@ class Child:
         self.errors: dict[int, CellError] = {}
         self.left_out = {i for i, piece in enumerate(pieces) if len(piece.source) > MAX_PIECE}
         self.errors |= {i: CellError("MemoryError", "the code is too long", None) for i in self.left_out}
+        self.lost: dict[int, set[int]] = {}  # by piece, the statements that are not run again
         self.lines = max((piece.source.count("\n") + 1 for piece in pieces), default=0)
         self.defined: frozenset[str] = frozenset()
         self.number, self.alive = 0, False
@@ -181,14 +183,14 @@ class Child:
         self.channel.close()
 
     def _start(self) -> None:
-        """Start and load; a piece that hangs or ends the process is left out of the next attempt."""
-        for _ in range(len(self.pieces) + 1):
+        """Start and load; a statement that hangs or ends the process is left out of the next attempt."""
+        for _ in range((MAX_LOST + 1) * len(self.pieces) + 1):
             if time.monotonic() >= self.clock.ends:
                 late = CellError("TimeoutError", "the submission had used up its time", None)
                 self.errors = {i: late for i in range(len(self.pieces))} | self.errors
                 return
             self._spawn()
-            self.running = -1
+            self.running, self.part = -1, -1
             try:
                 self._load()
                 return
@@ -196,10 +198,16 @@ class Child:
                 self._end_dead()
                 if self.running < 0:
                     self._explain(error)
-                hung = isinstance(error, ChildTooSlow)
-                name, why = ("TimeoutError", "never came to its end") if hung else ("ProcessEnded", "ended the process")
-                self.errors[self.running] = CellError(name, f"the code {why}", None)
-                self.left_out.add(self.running)
+                self._leave_out(hung=isinstance(error, ChildTooSlow))
+
+    def _leave_out(self, hung: bool) -> None:
+        """Leave out the statement that was running, or the whole piece where there were too many of them."""
+        name, why = ("TimeoutError", "never came to its end") if hung else ("ProcessEnded", "ended the process")
+        self.errors.setdefault(self.running, CellError(name, f"the code {why}", None))
+        lost = self.lost.setdefault(self.running, set())
+        if self.part < 0 or self.part in lost or len(lost) == MAX_LOST:
+            self.left_out.add(self.running)
+        lost.add(self.part)
 
     def _end_dead(self) -> None:
         """Close; where the sandbox itself was killed, which nothing inside can do, it was not the learner's code."""
@@ -222,7 +230,10 @@ class Child:
 
     def _load(self) -> None:
         """Send the pieces and listen until all of them have run."""
-        pieces = [asdict(p) | ({"source": ""} if i in self.left_out else {}) for i, p in enumerate(self.pieces)]
+        pieces = [
+            asdict(piece) | {"skipped": sorted(self.lost.get(i, ()))} | ({"source": ""} if i in self.left_out else {})
+            for i, piece in enumerate(self.pieces)
+        ]
         last = min(self.clock.ends, time.monotonic() + LOAD_SECONDS)
         self.channel.send(packed({"pieces": pieces}), _soon(START_SECONDS, last))
         deadline = _soon(START_SECONDS, last)
@@ -230,11 +241,12 @@ class Child:
             reply = self.channel.receive(deadline)
             if "loaded" in reply:
                 errors, self.defined = loaded_of(reply, len(pieces))
-                self.errors |= {index: error for index, error in errors.items() if index not in self.left_out}
+                self.errors = errors | self.errors  # what kept the process from loading comes first
                 return
             running = reply.get("running")
             if type(running) is not int or not self.running <= running < len(pieces):
                 raise ChildDied
+            self.part = self.part + 1 if running == self.running else -1
             self.running, deadline = running, _soon(WALL_FACTOR * CELL_SECONDS, last)
         raise ChildDied
 

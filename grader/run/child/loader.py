@@ -7,7 +7,7 @@ import ast
 import re
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,14 @@ PYTHON_MAGICS = ("capture", "prun", "time", "timeit")
 MAGIC_LINE = re.compile(r"^\s*([%!?].*|[\w\s,.\[\]]+=\s*[%!].*|.*\?{1,2}\s*)$")
 MAX_MAGICS = 200
 IMPORTS = (ast.Import, ast.ImportFrom)
+# A statement that waits for its learner, exits or never ends is passed over; whatever else fails ends a cell.
+UNFINISHED = {
+    "EOFError": "asks for input, which nobody gives here",
+    "SystemExit": "exits",
+    "KeyboardInterrupt": "interrupts itself",
+    "TimeoutError": "runs for too long",
+    "ProcessEnded": "ends the process",
+}
 
 
 @dataclass(frozen=True)
@@ -40,16 +48,23 @@ def new_namespace() -> dict[str, Any]:
 
 
 def run_piece(
-    source: str, label: str, namespace: dict[str, Any], statements: bool, on_part: Callable[[], None] = lambda: None
+    source: str,
+    label: str,
+    namespace: dict[str, Any],
+    statements: bool,
+    on_part: Callable[[], None] = lambda: None,
+    skipped: Collection[int] = (),
 ) -> CellError | None:
-    """Run one piece of code in a namespace.
+    """Run one piece of code in a namespace, statement by statement.
 
     Args:
         source: Python code; IPython's magics and shell escapes in it do nothing.
         label: the name that tracebacks give to the code.
         namespace: global names, read and written.
-        statements: Go on after a statement that fails, as in a .py file; a cell stops there, except at an import.
-        on_part: called before each part that has CELL_SECONDS of its own: the cell, or each statement.
+        statements: Go on after a statement that fails, as in a .py file; a cell stops there, unless the statement is an
+            import or UNFINISHED.
+        on_part: called before each statement, which has CELL_SECONDS of its own.
+        skipped: the numbers of statements that are not run.
 
     Returns:
         The first error, or None.
@@ -60,11 +75,11 @@ def run_piece(
         return CellError(type(error).__name__, getattr(error, "msg", str(error)), getattr(error, "lineno", None))
     flags = _future_flags(tree, namespace)
     first: CellError | None = None
-    for part in _parts(tree, statements):
+    for number, node in enumerate(tree.body):
         on_part()
-        error_of_part = _run(part, label, namespace, flags)
+        error_of_part = None if number in skipped else _run(ast.Module([node], []), label, namespace, flags)
         first = first or error_of_part
-        if error_of_part and not statements and not isinstance(part.body[-1], IMPORTS):
+        if error_of_part and not (statements or isinstance(node, IMPORTS) or error_of_part.error in UNFINISHED):
             break  # as in the notebook; what is not to be had here costs only what needs it
     return first
 
@@ -105,21 +120,6 @@ def defines(source: str, function: str) -> bool:
         )
         is not None
     )
-
-
-def _parts(tree: ast.Module, statements: bool) -> Iterator[ast.Module]:
-    """Yield the statements of a file one by one; of a cell each import, and together what stands between imports."""
-    group: list[ast.stmt] = []
-    for node in tree.body:
-        if statements or isinstance(node, IMPORTS):
-            if group:
-                yield ast.Module(group, [])
-            yield ast.Module([node], [])
-            group = []
-        else:
-            group.append(node)
-    if group:
-        yield ast.Module(group, [])
 
 
 def _run(tree: ast.Module, label: str, namespace: dict[str, Any], flags: int) -> CellError | None:

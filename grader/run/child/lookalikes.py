@@ -1,4 +1,4 @@
-"""Types of the standard library that differ from plain data in name only: they cross the wire by value, with that name."""
+"""Types of the standard library that are plain data but for their type: they cross the wire by value, with its name."""
 
 from __future__ import annotations
 

@@ -71,7 +71,8 @@ def load(pieces: list[dict[str, Any]], namespace: dict[str, Any], replies: Binar
             send(replies, {"running": index})
 
         say_where()
-        error = run_piece(piece["source"], piece["label"], namespace, piece["statements"], say_where)
+        source, label, statements = piece["source"], piece["label"], piece["statements"]
+        error = run_piece(source, label, namespace, statements, say_where, piece["skipped"])
         if error is not None:
             errors[index] = {"error": error.error, "message": error.message[:MAX_MESSAGE], "line": error.line}
     return errors

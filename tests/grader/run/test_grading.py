@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 
 from grader.lessons.checks import TASKS
@@ -75,9 +76,9 @@ def test_partial_solution_gets_partial_credit(make_notebook: Make, library: Path
     [
         ("def block_mask(:", "error"),
         ("1 / 0\ndef block_mask(a, b, c): ...", "error"),
-        ("import sys; sys.exit()\ndef block_mask(a, b, c): ...", "error"),
-        ("import os; os._exit(0)\ndef block_mask(a, b, c): ...", "error"),
-        ("while True: pass\ndef block_mask(a, b, c): ...", "timeout"),
+        ("@input\ndef block_mask(a, b, c): ...", "error"),
+        ("import os\nif True:\n    os._exit(0)\n    def block_mask(a, b, c): ...", "error"),
+        ("if True:\n    while True: pass\n    def block_mask(a, b, c): ...", "timeout"),
         ("", "missing"),
         ("block_mask = 7", "missing"),
         ("def block_mask(*a): raise KeyError('x')", "error"),
@@ -98,6 +99,37 @@ def test_bad_cell_costs_only_its_own_task(make_notebook: Make, quick: Path, sour
         "2.6": "pass",
     }
     assert result.score == MAX - TASKS["2.4"].max_points
+
+
+UNFINISHED = {
+    "input('Name? ')": "asks for input, which nobody gives here (line 1)",
+    "import sys; sys.exit()": "exits (line 1)",
+    "while True: pass": "runs for too long",
+    "import os; os._exit(0)": "ends the process",
+    "while True:\n  try:\n    while True: pass\n  except BaseException: pass": "runs for too long",
+}
+
+
+@pytest.mark.parametrize("code", UNFINISHED)
+@pytest.mark.usefixtures("short")
+def test_what_does_not_finish_beside_right_functions_costs_nothing_and_is_named(
+    make_notebook: Make, quick: Path, code: str
+) -> None:
+    path = make_notebook(edits={"task-2-4": lambda source: f"{code}\n{source}\n{code}"})
+    result = graded(path, quick)
+    at = [cell.id for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"].index("task-2-4") + 1
+    assert (result.status, result.score) == ("pass", MAX)
+    assert result.to_json()["notes"] == [f"Code cell {at} did not finish: it {UNFINISHED[code]}."]
+
+
+@pytest.mark.parametrize("code", UNFINISHED)
+@pytest.mark.usefixtures("short")
+def test_py_file_that_does_not_finish_is_not_missing(tmp_path: Path, quick: Path, code: str) -> None:
+    (tmp_path / "a.py").write_text(f"{code}\ndef conditional_acceptance(*a): return 3\n{code}\n")
+    (tmp_path / "b.py").write_text(code)
+    first, second = (graded(tmp_path / name, quick) for name in ("a.py", "b.py"))
+    assert status_of(first)["2.5"] == "fail" and first.notes and "file did not finish" in first.notes[0]
+    assert second.status == ("timeout" if "while" in code else "error") and second.score == 0
 
 
 def test_given_cells_are_graded_as_they_were_handed_out(make_notebook: Make, library: Path) -> None:
@@ -189,8 +221,6 @@ def test_links_are_not_followed(tmp_path: Path, library: Path, make_notebook: Ma
 
 
 def test_old_notebook_format_and_missing_ids_are_read(make_notebook: Make, library: Path, tmp_path: Path) -> None:
-    import nbformat
-
     document = nbformat.read(make_notebook(), as_version=4)
     for cell in document.cells:
         cell.pop("id")
