@@ -154,17 +154,26 @@ def grade(
 
 def bundle(
     target: Annotated[Path, typer.Argument(help="The zip file to write.")] = Path("dspark-mini-lessons.zip"),
+    classroom: Annotated[
+        Path | None,
+        typer.Option("--github-classroom", metavar="DIRECTORY", help="Write a template repository instead."),
+    ] = None,
 ) -> None:
     """Write a zip file of the lessons for your class.
 
     It contains the lessons and their checks, without solutions and hidden tests.
     """
     with _instructor_modules("bundle"):
+        from grader.deploy import write_classroom
         from grader.lessons.bundle import write_bundle
 
+    target = classroom or target
     if not target.parent.is_dir():
         raise UserError(f"{target} cannot be written, because there is no directory {target.parent}.")
-    write_bundle(target)
+    try:
+        write_classroom(target) if classroom else write_bundle(target)
+    except OSError as error:
+        raise UserError(f"{target} cannot be written: {error.strerror or error}") from None
     console.print(f"{target} is ready to hand out.", soft_wrap=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import os
 from collections.abc import Callable, Iterator
 
@@ -28,16 +29,20 @@ def report_to_ci(results: list[Result], say: Callable[[str], None], min_score: f
     Raises:
         ExportError: the file named by GITHUB_STEP_SUMMARY cannot be written.
     """
+    scored = [result for result in results if result["score"] is not None]
+    score, most = (sum(result[key] for result in scored) for key in ("score", "max_score"))
+    points = f"Points {as_number(score)}/{as_number(most)}"
+    # What GitHub Classroom takes the points from, as its own reporter prints it; first, since GitHub keeps ten notices.
+    say(f"::notice title=Autograding complete::{points}")
+    say(f"::notice title=Autograding report::{json.dumps({'totalPoints': score, 'maxPoints': most})}")
     for result in results:
         for line in _annotations(result):
             say(line)
-    scored = [result for result in results if result["score"] is not None]
-    score, most = (sum(result[key] for result in scored) for key in ("score", "max_score"))
     too_low = [result for result in scored if result["score"] < min_score]
     if too_low:
         who = f"{len(too_low)} of {len(results)} submissions have" if len(results) > 1 else "The submission has"
         say(f"::error title=Below the threshold::{who} fewer than the {as_number(min_score)} points that are needed.")
-    say(f"Points {as_number(score)}/{as_number(most)}")
+    say(points)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
         try:

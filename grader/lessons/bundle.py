@@ -27,6 +27,7 @@ TAKEN = (
     "grader/lessons/mistakes/*.json",
 )
 LEFT_OUT = (
+    "grader/deploy/*",
     "grader/nbgrader_config.py",
     "grader/export/nbgrader_*.py",
     "grader/lessons/build.py",

@@ -62,7 +62,8 @@ def test_a_learners_text_cannot_command_a_workflow(tmp_path: Path, monkeypatch: 
     lines: list[str] = []
     bad = result("::set-output name=a,b::c.ipynb", tasks=[task(got=NASTY)])
     assert not report_to_ci([bad, unreadable("x\n::add-mask::y") | {"reason": NASTY}], lines.append)
-    found = commands(lines)
+    classroom, found = commands(lines)[:2], commands(lines)[2:]
+    assert [about["title"] for _, about, _ in classroom] == ["Autograding complete", "Autograding report"]
     assert [name for name, _, _ in found] == ["error", "error"]
     assert found[0][1]["file"] == "%3A%3Aset-output name=a%2Cb%3A%3Ac.ipynb" and f"Got: {NASTY}." in found[0][2]
     assert found[1][2] == NASTY and "file" not in found[1][1]
