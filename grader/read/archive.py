@@ -14,11 +14,11 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.read.submissions import MAX_BYTES
+from grader.read.submissions import MAX_FILE
 
 MAX_MEMBERS = 20_000
 MAX_DIRECTORY = 8 << 20  # bytes of the list of members: zipfile reads it all at once
-MAX_OF_ONE = 3 * MAX_BYTES  # bytes that one student may lay down
+MAX_OF_ONE = 3 * MAX_FILE  # bytes that one student may lay down
 MAX_IN_ALL = 8 << 30
 READ_KINDS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unfold a few bytes into a lot of memory at once
 NOT_WHOLE = "It cannot be read from the zip: it is damaged, encrypted, or packed in a way that few programs know."
@@ -41,6 +41,12 @@ class Member:
     def is_folder(self) -> bool:
         """Whether it is a folder."""
         return self.information.is_dir()
+
+    @property
+    def saved(self) -> float:
+        """When it was saved: a number that is only good for comparing two files of one zip."""
+        year, month, day, hour, minute, second = self.information.date_time
+        return ((year * 372 + month * 31 + day) * 24 + hour) * 3600.0 + minute * 60 + second
 
     @property
     def unreadable(self) -> str:
@@ -98,15 +104,15 @@ class Archive:
             return member.unreadable
         try:
             with self._zip.open(member.information) as file:
-                content = file.read(MAX_BYTES + 1)
+                content = file.read(MAX_FILE + 1)
         except (zipfile.BadZipFile, zlib.error, RuntimeError, OSError, EOFError, ValueError, NotImplementedError):
             return NOT_WHOLE
-        if len(content) > MAX_BYTES:
-            return f"It is larger than {MAX_BYTES >> 20} MiB."
+        if len(content) > MAX_FILE:
+            return f"It is larger than {MAX_FILE >> 20} MiB."
         self._laid_down[student] += len(content)
         if self._laid_down[student] > MAX_OF_ONE or self._laid_down.total() > MAX_IN_ALL:
             return f"It is one of too many files of {student}."
-        target.parent.mkdir(parents=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
         return ""
 

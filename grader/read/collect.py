@@ -1,75 +1,123 @@
-"""Finding submissions: which files are graded, and the name of each.
-
-A submission is one notebook of one student, or a .py file. In folders and in zips alike, a student is known by
-
-    <student>/<assignment>/<assignment>.ipynb               the student's folder (nbgrader)
-    <student>/lesson.ipynb                                  the student's folder
-    <student>.ipynb, anything.py                            the file's stem; the whole name of a .py file
-    name_12345_67890_lesson.ipynb                           name_12345, with the user's id (Canvas)
-    Full Name_12345_assignsubmission_file_/lesson.ipynb     Full Name_12345, with the participant's id (Moodle)
-
-Where a student has a notebook, .py files beside it are not graded.
-"""
+"""Finding submissions: in files, folders and zips, each under a name of its own."""
 
 from __future__ import annotations
 
 import os
-import re
+import stat
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
 from grader.read.archive import Archive, BadArchive, Member, Parts
-from grader.read.submissions import SUFFIXES, Source, lessons
-
-NOTEBOOK = ".ipynb"
-HIDDEN = ("__MACOSX", "__pycache__")
-CANVAS = re.compile(r"(?P<student>.+?)(_LATE)?_(?P<id>\d+)_\d+_(?P<name>.+)", re.S)
-MOODLE = re.compile(r"(?P<student>.+)_(?P<id>\d+)_assignsubmission_file_?", re.S)
-AGAIN = re.compile(r"(-\d+| ?\(\d+\))$")  # what Canvas or a browser adds to the name of a file that it has already
-MAX_NAME = 200
-NOTHING = "There is no notebook among the files that were handed in."
+from grader.read.choose import MOODLE, NOTEBOOK, ZIP, Found, PassOver, choose, is_graded, is_tools, own_stem, stem
+from grader.read.choose import NOTHING as NOTHING
+from grader.read.submissions import Source, lesson_in, lessons
 
 
 class BadRequest(Exception):
     """The request cannot be fulfilled; the message is a sentence that says why."""
 
 
-@dataclass(frozen=True)
-class Found:
-    """A submission: its name, its file's path, its student's place and, if it cannot be graded, why."""
+@dataclass
+class Contents:
+    """All that lies in a folder or a zip, the zips in it opened.
 
-    name: str
-    parts: Parts
-    owner: Parts
-    unreadable: str = ""
+    Attributes:
+        files: The paths, each as often as there are files of it.
+        folders: The folders.
+        on_disk: Where the files of a folder are.
+        members: The files in zips, each with its zip.
+        zips: The zips that were opened.
+        unopened: Why the others were not.
+    """
+
+    unpacked: Path
+    stack: ExitStack
+    files: list[Parts] = field(default_factory=list)
+    folders: list[Parts] = field(default_factory=list)
+    on_disk: dict[Parts, Path] = field(default_factory=dict)
+    members: dict[Parts, list[tuple[Archive, Member]]] = field(default_factory=lambda: defaultdict(list))
+    zips: dict[Parts, Archive] = field(default_factory=dict)
+    unopened: dict[Parts, str] = field(default_factory=dict)
+
+    def add_file(self, parts: Parts, path: Path) -> None:
+        """Add a file of a folder, or what is in it where it is a zip."""
+        self.on_disk[parts] = path
+        if not self._opened(parts, path):
+            self.files.append(parts)
+
+    def add_archive(self, archive: Archive, top: Parts, prefix: Parts = ()) -> None:
+        """Add what is in a zip, below the one folder that it was packed in."""
+        for member in archive.members:
+            parts = (*prefix, *member.parts[len(top) :])
+            if member.is_folder:
+                self.folders += [] if prefix else [parts]
+                continue
+            if prefix or not parts[-1].lower().endswith(ZIP) or is_tools(parts):
+                self._add_member(parts, archive, member)
+                continue
+            path = self.unpacked / f"inner-{len(self.zips) + len(self.unopened)}.zip"
+            reason = archive.lay_down(member, path, parts[0])
+            if reason or not self._opened(parts, path):
+                self.unopened.setdefault(parts, reason)
+                self._add_member(parts, archive, member)
+
+    def facts(self, parts: Parts) -> tuple[str, float]:
+        """Tell the lesson that a notebook holds, where it can be told, and when it was saved."""
+        if parts not in self.members:
+            path = self.on_disk[parts]
+            return lesson_in(path), path.lstat().st_mtime
+        archive, member = self.members[parts][0]
+        path = self.unpacked / f"looked-at-{len(list(self.unpacked.iterdir()))}" / f"notebook{NOTEBOOK}"
+        return "" if archive.lay_down(member, path, parts[0]) else lesson_in(path), member.saved
+
+    def source(self, one: Found, folder: Path) -> Source:
+        """Return a submission's file; of a zip, it is laid down in a folder of its own."""
+        reason = self.unopened.get(one.parts) or one.unreadable
+        if one.parts not in self.members:
+            return Source(_text(one.name), self.on_disk.get(one.parts, folder / one.parts[-1]), reason, one.owner)
+        # Its name there tells the lesson and nothing else.
+        own, suffix = own_stem(one.parts[-1]), ".py" if one.parts[-1].lower().endswith(".py") else NOTEBOOK
+        target = folder / ((own if own in lessons() else "submission") + suffix)
+        archive, member = self.members[one.parts].pop(0)
+        student = "/".join(one.owner) or one.name
+        return Source(_text(one.name), target, reason or archive.lay_down(member, target, student), one.owner)
+
+    def _add_member(self, parts: Parts, archive: Archive, member: Member) -> None:
+        self.files.append(parts)
+        self.members[parts].append((archive, member))
+
+    def _opened(self, parts: Parts, path: Path) -> bool:
+        if not parts[-1].lower().endswith(ZIP) or is_tools(parts):
+            return False
+        if not stat.S_ISREG(path.lstat().st_mode):
+            self.unopened[parts] = "It is a link or something else that is not a plain file."
+            return False
+        try:
+            archive = self.stack.enter_context(Archive(path))
+        except BadArchive as error:
+            self.unopened[parts] = f"Its zip cannot be opened. {error}"
+            return False
+        if not any(not member.is_folder for member in archive.members):
+            self.unopened[parts] = "Its zip is empty."
+            return False
+        self.zips[parts] = archive
+        self.add_archive(archive, (), parts)
+        return True
 
 
-@dataclass(frozen=True)
-class Unit:
-    """What belongs together: the work of one student, or a single file."""
-
-    student: str
-    folder: Parts
-    kind: str  # "assignment", "lms", "folder" or "file"
-
-    @property
-    def owner(self) -> Parts:
-        """The student's place: the folders above, but for a lesson's, and the student; nothing where all is theirs."""
-        if self.kind == "assignment" and len(self.folder) == 1:
-            return ()
-        above = self.folder[:-2] if self.kind == "assignment" else self.folder[:-1]
-        return (*(above[1:] if above[:1] and above[0] in lessons() else above), self.student)
-
-
-def find_submissions(paths: Iterable[Path], unpacked: Path) -> list[Source]:
+def find_submissions(
+    paths: Iterable[Path], unpacked: Path, pass_over: PassOver = lambda path, why: None
+) -> list[Source]:
     """List the submissions in files, folders and zips, in a fixed order.
 
     Args:
         paths: notebooks, .py files, zips, or folders that are searched through to the bottom.
         unpacked: an empty folder, in which the submissions of zips are laid down.
+        pass_over: told of each file and folder that is no part of a submission, and why.
 
     Returns:
         One source per submission, each under its own name; only notebooks of one student that are of different
@@ -78,175 +126,70 @@ def find_submissions(paths: Iterable[Path], unpacked: Path) -> list[Source]:
     Raises:
         BadRequest: a path that is not there, another kind of file, or nothing to grade in it.
     """
-    return _with_unique_names([source for path in paths for source in _sources_at(path, unpacked)])
+    return _with_unique_names([source for path in paths for source in _sources_at(path, unpacked, pass_over)])
 
 
-def choose(files: Collection[Parts], folders: Collection[Parts] = (), given: str = "") -> list[Found]:
-    """Pick the submissions out of all that lies in a folder or a zip.
-
-    Args:
-        files: the paths of all files, whatever they are.
-        folders: the paths of the folders, those with files in them may be left out.
-        given: the name of the folder or zip itself, which is the student's where it holds one student's work.
-    """
-    files = [file for file in files if not _is_hidden(file)]
-    folders = {folder for folder in folders if not _is_hidden(folder)} | {file[:-1] for file in files}
-    assignments = {f for f in folders if len(f) > 1 and f[-1] in lessons()}
-    assignments |= {f[:-1] for f in files if len(f) > 1 and f[-1] == f[-2] + NOTEBOOK}
-    assignments = {folder for folder in assignments if not _is_inside(folder, assignments)}
-    canvas = _canvas_folders(files)
-    units: dict[Unit, list[Parts]] = defaultdict(list)
-    for folder in assignments:
-        units[_unit((*folder, ""), assignments, canvas, given)] = []
-    for file in files:
-        units[_unit(file, assignments, canvas, given)].append(file)
-    found = [one for unit, handed_in in units.items() for one in _submissions_of(unit, handed_in)]
-    return sorted(found, key=lambda one: (one.parts, one.name))
-
-
-def _unit(file: Parts, assignments: set[Parts], canvas: set[Parts], given: str) -> Unit:
-    """Tell whose a file is. Below an assignment's folder all is one student's, however it is named."""
-    at = next((depth for depth in range(len(file) - 1, 0, -1) if file[:depth] in assignments), 0)
-    for depth, folder in enumerate(file[: at or -1], start=1):
-        if (depth == 1 or depth != at) and (moodle := MOODLE.fullmatch(folder)):
-            return Unit(f"{moodle['student']}_{moodle['id']}", file[:depth], "lms")
-    if at:
-        return Unit(file[at - 2] if at > 1 else given, file[:at], "assignment")
-    if file[:-1] in canvas and (match := CANVAS.fullmatch(file[-1])):
-        student = f"{match['student']}_{match['id']}"
-        return Unit(student, (*file[:-1], student), "lms")
-    if len(file) == 1:
-        return Unit(_stem(file[0]) if file[0].endswith(NOTEBOOK) else file[0], file, "file")
-    if file[0] in lessons() and len(file) == 2:  # one lesson of a whole class
-        return Unit(_stem(file[1]) if file[1].endswith(NOTEBOOK) else "/".join(file), file, "file")
-    depth = 2 if file[0] in lessons() else 1
-    return Unit(file[depth - 1], file[:depth], "folder")
-
-
-def _is_inside(folder: Parts, assignments: set[Parts]) -> bool:
-    """Tell whether a folder lies in another assignment's; `ann/ann.ipynb` makes no assignment of a student's folder."""
-    return any(folder[:depth] in assignments for depth in range(1 if folder[0] in lessons() else 2, len(folder)))
-
-
-def _submissions_of(unit: Unit, files: list[Parts]) -> list[Found]:
-    """List what is graded of what belongs together."""
-    graded = [file for file in files if file[-1].endswith(SUFFIXES)]
-    notebooks = [file for file in graded if file[-1].endswith(NOTEBOOK)]
-    if unit.kind == "assignment":
-        named = (*unit.folder, unit.folder[-1] + NOTEBOOK)
-        chosen = [file for file in notebooks if file == named] or notebooks
-        return _named(unit, chosen) or [Found(unit.student, named, unit.owner, NOTHING)]
-    if notebooks or unit.kind == "file":
-        return _named(unit, notebooks or graded)
-    if unit.kind == "lms":
-        first = min(files, default=unit.folder)
-        return _named(unit, graded) or [Found(unit.student, first, unit.owner, NOTHING)]
-    return [Found("/".join(file), file, unit.owner) for file in graded]
-
-
-def _named(unit: Unit, files: list[Parts]) -> list[Found]:
-    """Name the files by their student, and by their own names too where there are several of one lesson."""
-    stems = [_own_stem(file[-1]) for file in files]
-    clear = len(set(files)) == 1 or (set(stems) <= set(lessons()) and len(set(stems)) == len(stems))
-    names = {file: unit.student if clear else f"{unit.student}/{_stem(file[-1])}" for file in files}
-    return [Found(names[file], file, unit.owner) for file in sorted(files)]
-
-
-def _canvas_folders(files: list[Parts]) -> set[Parts]:
-    """Find the folders in which every submission is named as Canvas names it."""
-    names: dict[Parts, list[str]] = defaultdict(list)
-    for file in files:
-        if file[-1].endswith(SUFFIXES):
-            names[file[:-1]].append(file[-1])
-    return {folder for folder, inside in names.items() if all(CANVAS.fullmatch(name) for name in inside)}
-
-
-def _sources_at(path: Path, unpacked: Path) -> list[Source]:
+def _sources_at(path: Path, unpacked: Path, pass_over: PassOver) -> list[Source]:
     if not path.exists() and not path.is_symlink():
         raise BadRequest(f"There is no file or folder {path}.")
-    if path.is_dir():
-        inside, given = path, path.resolve()
-        files, folders = _walk(path)
-        if given.name in lessons():  # submitted/<student>/<assignment> itself, or one lesson of a whole class
-            inside, files, folders = given.parent, *([(given.name, *p) for p in part] for part in (files, folders))
-            given = given.parent
-        found = choose(files, folders, given.name)
-        sources = [Source(_clean(one.name), inside.joinpath(*one.parts), one.unreadable, one.owner) for one in found]
-    elif path.suffix.lower() == ".zip":
-        sources = _in_zip(path, unpacked)
-    elif path.suffix not in SUFFIXES:
-        raise BadRequest(f"{path} is neither a notebook (.ipynb), nor a .py file, nor a zip.")
-    else:
-        return [Source(_clean(path.name if path.suffix == ".py" else str(path)), path)]
+    is_zip = path.suffix.lower() == ZIP and not path.is_dir()
+    if not path.is_dir() and not is_zip:
+        if not is_graded(path.name):
+            raise BadRequest(f"{path} is neither a notebook (.ipynb), nor a .py file, nor a zip.")
+        return [Source(_text(path.name if path.suffix.lower() == ".py" else str(path)), path)]
+    base = unpacked / f"given-{len(list(unpacked.iterdir()))}"
+    base.mkdir()
+    with ExitStack() as stack:
+        contents = Contents(base, stack)
+        given = _read_zip(path, contents) if is_zip else _read_folder(path, contents, pass_over)
+        found = choose(contents.files, contents.folders, given, contents.zips, contents.facts, pass_over)
+        sources = [contents.source(one, base / str(number)) for number, one in enumerate(found)]
     if not sources:
         raise BadRequest(f"There is no notebook and no .py file in {path}.")
     return sources
 
 
-def _in_zip(path: Path, unpacked: Path) -> list[Source]:
-    """Lay the submissions in a zip down, each in a folder with a number, and list them."""
-    base = unpacked / f"zip-{len(list(unpacked.iterdir()))}"
-    base.mkdir()
+def _read_zip(path: Path, contents: Contents) -> str:
+    """Read the zip that was given, and return its name."""
     try:
-        with Archive(path) as archive:
-            top = _wrapper([member.parts for member in archive.members])
-            files: dict[Parts, list[Member]] = defaultdict(list)
-            folders = [member.parts[len(top) :] for member in archive.members if member.is_folder]
-            for member in archive.members:
-                if not member.is_folder:
-                    files[member.parts[len(top) :]].append(member)
-            found = choose([parts for parts, members in files.items() for _ in members], folders, path.stem)
-            return [_laid_down(one, archive, files[one.parts], base / str(number)) for number, one in enumerate(found)]
+        archive = contents.stack.enter_context(Archive(path))
     except BadArchive as error:
         raise BadRequest(f"{path} cannot be graded. {error}") from None
+    contents.add_archive(archive, _wrapper([member.parts for member in archive.members]))
+    return path.stem
 
 
-def _laid_down(one: Found, archive: Archive, members: list[Member], folder: Path) -> Source:
-    """Lay the next of the members with one path down, under a name that tells its lesson and nothing else."""
-    stem, suffix = _own_stem(one.parts[-1]), ".py" if one.parts[-1].endswith(".py") else NOTEBOOK
-    target = folder / ((stem if stem in lessons() else "submission") + suffix)
-    reason = one.unreadable or archive.lay_down(members.pop(0), target, one.name.split("/")[0])
-    return Source(_clean(one.name), target, reason, one.owner)
+def _read_folder(folder: Path, contents: Contents, pass_over: PassOver) -> str:
+    """List the files and the folders below a folder, without following links, and return the folder's name."""
+    given = folder.resolve()
+    # submitted/<student>/<assignment> itself, or one lesson of a whole class
+    prefix, given = ((given.name,), given.parent) if given.name in lessons() else ((), given)
+
+    def on_error(error: OSError) -> None:
+        pass_over(os.path.relpath(error.filename, folder), f"it cannot be read: {error.strerror}")
+
+    for place, names_of_folders, names_of_files in os.walk(folder, onerror=on_error):
+        parts = (*prefix, *Path(place).relative_to(folder).parts)
+        contents.folders += [(*parts, name) for name in names_of_folders]
+        for name in names_of_files:
+            contents.add_file((*parts, name), Path(place) / name)
+    return given.name
 
 
 def _wrapper(inside: list[Parts]) -> Parts:
     """Find the one folder that a whole class was packed in, where there is such a folder."""
-    graded = [parts for parts in inside if parts and parts[-1].endswith(SUFFIXES) and not _is_hidden(parts)]
+    graded = [p for p in inside if p and (is_graded(p[-1]) or p[-1].lower().endswith(ZIP)) and not is_tools(p)]
     tops, below = {parts[:1] for parts in graded}, {parts[1:2] for parts in graded}
     is_one = len(tops) == 1 and len(below) > 1 and () not in below
-    if not is_one or any(_stem(name) in lessons() for (name,) in below):
+    if not is_one or any(stem(name) in lessons() for (name,) in below):
         return ()
     top = tops.pop()
     return () if MOODLE.fullmatch(top[0]) else top
 
 
-def _walk(folder: Path) -> tuple[list[Parts], list[Parts]]:
-    """List the files and the folders below a folder, without following links."""
-    files, folders = [], []
-    for place, names_of_folders, names_of_files in os.walk(folder):
-        parts = Path(place).relative_to(folder).parts
-        folders += [(*parts, name) for name in names_of_folders]
-        files += [(*parts, name) for name in names_of_files]
-    return files, folders
-
-
-def _is_hidden(parts: Parts) -> bool:
-    return any(part.startswith(".") or part in HIDDEN for part in parts)
-
-
-def _stem(name: str) -> str:
-    return name.removesuffix(NOTEBOOK).removesuffix(".py")
-
-
-def _own_stem(name: str) -> str:
-    """Return the stem that a file had before an LMS or a browser added to it."""
-    canvas = CANVAS.fullmatch(name)
-    return AGAIN.sub("", _stem(canvas["name"] if canvas else name))
-
-
-def _clean(name: str) -> str:
-    """Make a name that every output can hold: not too long, and text in UTF-8."""
-    return name[:MAX_NAME].encode("utf-8", "backslashreplace").decode()
+def _text(name: str) -> str:
+    """Make a name text in UTF-8 that every output can hold; it is never cut, so that two stay two."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def _with_unique_names(sources: list[Source]) -> list[Source]:
@@ -276,5 +219,5 @@ def _genuine(same: list[Source]) -> list[Source]:
     same = [source for source in same if len(source.owner) == top]
     if len({source.owner for source in same}) > 1:
         return []
-    stems = [_own_stem(source.path.name) for source in same]
+    stems = [own_stem(source.path.name) for source in same]
     return same if set(stems) <= set(lessons()) and len(set(stems)) == len(stems) else same[:1]

@@ -13,10 +13,12 @@ from grader.lessons.checks import TASKS
 from grader.lessons.tasks import Task
 from grader.read.cells import Unreadable as Unreadable
 from grader.read.cells import lesson_of, other_names, pieces_of, read_cells, untouched_bugs
+from grader.read.outputs import without_outputs
 from grader.run.process import MAX_PIECE, Piece
 
 SUFFIXES = (".ipynb", ".py")
-MAX_BYTES = 20 << 20
+MAX_BYTES = 20 << 20  # of a submission without its outputs
+MAX_FILE = 100 << 20  # of a file with them
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def read_submission(source: Source) -> Submission:
     if source.unreadable:
         raise Unreadable(source.unreadable)
     text = plain_text(source.path)
-    if source.path.suffix == ".py":
+    if source.path.suffix.lower() == ".py":
         if len(text) > MAX_PIECE:
             raise Unreadable(f"It holds more than {MAX_PIECE >> 20} MiB of code.")
         return Submission(source.name, None, [Piece(text, "the file", statements=True)], list(TASKS.values()))
@@ -58,6 +60,14 @@ def read_submission(source: Source) -> Submission:
     lesson = lesson_of(cells)
     pieces, tasks = pieces_of(cells, lesson), tasks_of(lesson)
     return Submission(source.name, lesson, pieces, tasks, untouched_bugs(cells, lesson), other_names(cells, lesson))
+
+
+def lesson_in(path: Path) -> str:
+    """Tell the lesson that a notebook holds, or nothing where it cannot be read or holds no task."""
+    try:
+        return lesson_of(read_cells(plain_text(path)))
+    except Unreadable:
+        return ""
 
 
 def plain_content(source: Source) -> bytes | None:
@@ -69,16 +79,21 @@ def plain_content(source: Source) -> bytes | None:
 
 
 def plain_text(path: Path) -> str:
-    """Read a plain file as text in UTF-8, or in UTF-16 where a mark says so.
+    """Read a plain file as text in UTF-8, or in UTF-16 where a mark says so; a large notebook without its outputs.
 
     Raises:
         Unreadable: Not a plain file, too large, or not text in these encodings.
     """
     data = _bytes(path)
     try:
-        return data.decode("utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig")
+        text = data.decode("utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig")
     except UnicodeDecodeError:
         raise Unreadable("It is not text in UTF-8.") from None
+    if len(data) > MAX_BYTES:
+        text = without_outputs(text)
+    if len(text) > MAX_BYTES:
+        raise Unreadable(f"It is larger than {MAX_BYTES >> 20} MiB, its outputs left out.")
+    return text
 
 
 def tasks_of(lesson: str) -> list[Task]:
@@ -98,9 +113,9 @@ def _bytes(path: Path) -> bytes:
         if not stat.S_ISREG(path.lstat().st_mode):
             raise Unreadable("It is a link or something else that is not a plain file.")
         with open(os.open(path, flags), "rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            data = file.read(MAX_FILE + 1)
     except OSError as error:
         raise Unreadable(f"It cannot be read: {error.strerror}.") from None
-    if len(data) > MAX_BYTES:
-        raise Unreadable(f"It is larger than {MAX_BYTES >> 20} MiB.")
+    if len(data) > MAX_FILE:
+        raise Unreadable(f"It is larger than {MAX_FILE >> 20} MiB.")
     return data

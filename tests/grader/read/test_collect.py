@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import stat
 import zipfile
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 import grader.read.archive as archive
+from grader.lessons.paths import NOTEBOOKS
 from grader.read.collect import NOTHING, BadRequest, find_submissions
 from grader.read.submissions import Source, Unreadable, read_submission
 
@@ -36,7 +39,9 @@ LAYOUTS: dict[str, tuple[list[str], list[str]]] = {
     "Moodle without a notebook": (["Ann Wu_34_assignsubmission_file_/essay.pdf", "bob.py"], ["Ann Wu_34", "bob.py"]),
     "not quite Canvas": (["ann_2024_01_work.ipynb", "bob.ipynb"], ["ann_2024_01_work", "bob"]),
     "two notebooks without a lesson's name": (["ann/a.ipynb", "ann/b.ipynb", "c.py"], ["ann/a", "ann/b", "c.py"]),
-    "hidden": ([".x/a.py", "ann/.ipynb_checkpoints/a.ipynb", "__pycache__/a.py", "__MACOSX/._b.py", "b.py"], ["b.py"]),
+    "a dot in front": ([f".ann/{L2}/{L2}.ipynb", f"..bob/{L2}/{L2}.ipynb", ".c/a.py"], ["..bob", ".ann", ".c/a.py"]),
+    "capitals": (["A.IPYNB", f"bob/{L2}/{L2}.IPYNB", "c.PY"], ["A", "bob", "c.PY"]),
+    "hidden": (["ann/.ipynb_checkpoints/a.ipynb", "__pycache__/a.py", "__MACOSX/._b.py", "b.py"], ["b.py"]),
 }
 
 
@@ -179,6 +184,107 @@ def test_missing_paths_and_empty_folders_are_bad_requests(tmp_path: Path, unpack
             find_submissions([tmp_path / name], unpacked)
 
 
+# --- Every file is accounted for -----------------------------------------------------------------------
+
+LESSONS = {lesson: (NOTEBOOKS / f"{lesson}.ipynb").read_bytes() for lesson in (L2, L3)}
+
+
+def zipped(files: dict[str, bytes], saved: dict[str, int] | None = None) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as target:
+        for name, content in files.items():
+            member = zipfile.ZipInfo(name, (2026, 1, (saved or {}).get(name, 1), 0, 0, 0))
+            target.writestr(member, content)
+    return data.getvalue()
+
+
+def found_in(given: Path, unpacked: Path, as_folder: bool) -> tuple[dict[str, Source], dict[str, str]]:
+    passed_over: dict[str, str] = {}
+    if as_folder:
+        with zipfile.ZipFile(given) as file:
+            for member in file.infolist():
+                path = Path(file.extract(member, given.with_suffix("")))
+                os.utime(path, (at := datetime(*member.date_time).timestamp(), at))
+        given = given.with_suffix("")
+    sources = find_submissions([given], unpacked, passed_over.__setitem__)
+    return {source.name: source for source in sources}, passed_over
+
+
+@pytest.mark.parametrize("as_folder", [False, True])
+def test_everything_given_is_graded_or_named_with_a_reason(tmp_path: Path, unpacked: Path, as_folder: bool) -> None:
+    moodle = "Ann Wu_34_assignsubmission_file_"
+    files = {
+        f"{moodle}/old.ipynb": LESSONS[L2],
+        f"{moodle}/mine.ipynb": LESSONS[L2],
+        f"{moodle}/scratch.ipynb": b"{}",
+        f"{moodle}/help.py": b"",
+        f"{moodle}/.ipynb_checkpoints/a.ipynb": b"",
+        "Bob_35_assignsubmission_file_/work.zip": zipped({"x/hw.ipynb": LESSONS[L2], "notes.txt": b""}),
+        "Cat_36_assignsubmission_file_/work.zip": b"PK",
+        "Dan_37_assignsubmission_file_/a.ipynb": LESSONS[L2],
+        "Dan_37_assignsubmission_file_/b.ipynb": LESSONS[L2],
+        "eve/essay.pdf": b"",
+        ".DS_Store": b"",
+    }
+    (tmp_path / "all.zip").write_bytes(zipped(files, {f"{moodle}/mine.ipynb": 2}))
+    found, passed_over = found_in(tmp_path / "all.zip", unpacked, as_folder)
+    unreadable = {name for name, source in found.items() if source.unreadable}
+    assert set(found) == {"Ann Wu_34", "Bob_35", "Cat_36", "Dan_37/a", "Dan_37/b"} and unreadable == {"Cat_36"}
+    assert "zip cannot be opened" in found["Cat_36"].unreadable
+    assert passed_over == {
+        f"{moodle}/old.ipynb": "mine.ipynb is the lesson, or was saved later",
+        f"{moodle}/scratch.ipynb": "mine.ipynb is the lesson, or was saved later",
+        f"{moodle}/help.py": "a notebook is graded: mine.ipynb",
+        f"{moodle}/.ipynb_checkpoints": "made by a program for itself",
+        "Bob_35_assignsubmission_file_/work.zip/notes.txt": "neither a notebook nor a .py file",
+        "eve/essay.pdf": "neither a notebook nor a .py file",
+        ".DS_Store": "made by a program for itself",
+    }
+
+
+def test_zip_in_the_zip_of_canvas_is_its_students_whatever_stands_in_it(tmp_path: Path, unpacked: Path) -> None:
+    inner = zipped({f"bob_77/{L2}/{L2}.ipynb": LESSONS[L2], "deep.zip": b""})
+    files = {"wuann_LATE_34_92_work.zip": inner, f"bob_77_93_{L2}.ipynb": b"bob", "bare.zip": zipped({})}
+    (tmp_path / "all.zip").write_bytes(zipped(files))
+    found, passed_over = found_in(tmp_path / "all.zip", unpacked, as_folder=False)
+    assert {name: source.path.read_bytes() for name, source in found.items() if not source.unreadable} == {
+        "wuann_34": LESSONS[L2],
+        "bob_77": b"bob",
+    }
+    assert set(passed_over) == {"wuann_LATE_34_92_work.zip/deep.zip"} and found["bare"].unreadable
+
+
+def test_zip_that_is_a_link_is_not_opened(tmp_path: Path, unpacked: Path) -> None:
+    write(tmp_path / "all", ["bob.ipynb"])
+    (tmp_path / "secret.zip").write_bytes(zipped({"a.ipynb": LESSONS[L2]}))
+    (tmp_path / "all" / "eve.zip").symlink_to(tmp_path / "secret.zip")
+    (tmp_path / "all" / "none").mkdir()
+    passed_over: dict[str, str] = {}
+    found = {s.name: s for s in find_submissions([tmp_path / "all"], unpacked, passed_over.__setitem__)}
+    assert "link" in found["eve"].unreadable and passed_over == {"none": "an empty folder, or a link"}
+
+
+def test_long_names_stay_apart(tmp_path: Path, unpacked: Path) -> None:
+    names = ["a" * 3000 + end for end in "xy"]
+    files = packed(tmp_path / "all.zip", [f"{name}/{L2}.ipynb" for name in names])
+    assert [source.name for source in find_submissions([files], unpacked)] == names
+
+
+def test_outputs_do_not_count_towards_the_size(tmp_path: Path) -> None:
+    document = json.loads(LESSONS[L2])
+    code = [cell for cell in document["cells"] if cell["cell_type"] == "code"]
+    code[0]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": ['\\"]outputs": [' * (2 << 20)]}]
+    (tmp_path / "a.ipynb").write_text(json.dumps(document))
+    assert (tmp_path / "a.ipynb").stat().st_size > 20 << 20
+    submission = read_submission(Source("a", tmp_path / "a.ipynb"))
+    (tmp_path / "b.ipynb").write_bytes(LESSONS[L2])
+    assert submission.pieces == read_submission(Source("b", tmp_path / "b.ipynb")).pieces
+    code[0]["source"] = "#" * (21 << 20)
+    (tmp_path / "a.ipynb").write_text(json.dumps(document))
+    with pytest.raises(Unreadable, match="larger than 20 MiB, its outputs left out"):
+        read_submission(Source("a", tmp_path / "a.ipynb"))
+
+
 # --- Zips that mean harm -----------------------------------------------------------------------------
 
 
@@ -204,7 +310,7 @@ def test_link_in_a_zip_is_not_read(tmp_path: Path, unpacked: Path) -> None:
 
 
 def test_bomb_costs_its_own_student_only(tmp_path: Path, unpacked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "MAX_BYTES", 1 << 20)
+    monkeypatch.setattr(archive, "MAX_FILE", 1 << 20)
     monkeypatch.setattr(archive, "MAX_OF_ONE", 2 << 20)
     with zipfile.ZipFile(tmp_path / "all.zip", "w", zipfile.ZIP_DEFLATED) as target:
         target.writestr("ann.ipynb", "x")
