@@ -19,6 +19,7 @@ from rich.table import Table
 
 from dspark_mini.terminal import folded, plain_table
 from dspark_mini.workspace import UserError
+from grader.account import PassedOver, account_of
 from grader.check.text import fix_first
 from grader.export.files import whole_file, write_csv, write_json
 from grader.export.outputs import Outputs, refuse_impossible, write_outputs
@@ -76,22 +77,23 @@ def grade_paths(paths: list[Path], options: GradeOptions, out: Console) -> int:
         with scratch_folder() as scratch:
             if options.sandbox and options.dask is None:
                 _require_sandbox()
-            sources = _sources(paths, scratch, options)
+            passed_over: PassedOver = []
+            sources = _sources(paths, scratch, options, passed_over)
             with locked(options.targets), _journal(options, scratch) as journal:
                 try:
                     graded = _grade(sources, scratch, journal, options)
                 except Interrupted:
                     out.print(_how_to_go_on(journal, options), soft_wrap=True)
                     return NOT_ALL_GRADED
-                results, notebooks = _of_lesson(graded, sources, options)
-                return _report(results, notebooks, options, out)
+                results, notebooks = _of_lesson(graded, sources, options, passed_over)
+                return _report(results, notebooks, passed_over, options, out)
     except TargetInUse as error:
         raise UserError(f"Another grading is writing {error}; wait for its end, or name another file.") from None
     except OSError as error:
         raise UserError(f"The results cannot be saved: {error.strerror}.{_to_go_on(options)}") from error
 
 
-def _report(results: Rows, notebooks: list[Path], options: GradeOptions, out: Console) -> int:
+def _report(results: Rows, notebooks: list[Path], passed_over: PassedOver, options: GradeOptions, out: Console) -> int:
     """Write all files, then show the table and what was said on the way: a terminal that fails costs no file."""
     lines: list[str] = []
     try:
@@ -101,7 +103,9 @@ def _report(results: Rows, notebooks: list[Path], options: GradeOptions, out: Co
         raise UserError(f"{error}{_to_go_on(options)}") from error
     finally:
         if not options.outputs.ci:
-            _show(results, out)
+            out.print(_table(results, out.width))
+            out.print()
+            lines.insert(0, account_of(results, passed_over))
         for line in lines:
             _say(line, options, out)
     _name_ungraded(results, options, out)
@@ -128,9 +132,9 @@ def _require_sandbox() -> None:
         raise UserError(str(error)) from None
 
 
-def _sources(paths: list[Path], scratch: Path, options: GradeOptions) -> list[Source]:
+def _sources(paths: list[Path], scratch: Path, options: GradeOptions, passed_over: PassedOver) -> list[Source]:
     try:
-        sources = find_submissions(paths, scratch)
+        sources = find_submissions(paths, scratch, lambda path, why: passed_over.append((path, why)))
         _refuse_bad_targets(options, [source.path for source in sources])
         if len(paths) == len(sources) == 1 and paths[0] == sources[0].path:
             read_submission(sources[0])
@@ -141,7 +145,9 @@ def _sources(paths: list[Path], scratch: Path, options: GradeOptions) -> list[So
     lesson = options.outputs.lesson
     if lesson is None:
         return sources
-    return [source for source in sources if source.path.stem == lesson or source.path.stem not in lessons()]
+    others = {id(source) for source in sources if source.path.stem in lessons() and source.path.stem != lesson}
+    passed_over += [(source.name, f"of {source.path.stem}") for source in sources if id(source) in others]
+    return [source for source in sources if id(source) not in others]
 
 
 def _refuse_bad_targets(options: GradeOptions, submissions: list[Path]) -> None:
@@ -157,7 +163,9 @@ def _refuse_bad_targets(options: GradeOptions, submissions: list[Path]) -> None:
         raise UserError(f"{options.targets[0]} is named twice; every kind of results needs a file of its own.")
 
 
-def _of_lesson(graded: Results, sources: list[Source], options: GradeOptions) -> tuple[Rows, list[Path]]:
+def _of_lesson(
+    graded: Results, sources: list[Source], options: GradeOptions, passed_over: PassedOver
+) -> tuple[Rows, list[Path]]:
     """Take the results of one lesson, with their files: of a .py file, which may solve any task, the lesson's part."""
     rows: Rows = graded
     if options.unreadable_as_zero:
@@ -166,6 +174,7 @@ def _of_lesson(graded: Results, sources: list[Source], options: GradeOptions) ->
     if lesson is None:
         return rows, [source.path for source in sources]
     cuts = [(cut_to_lesson(result, lesson), source.path) for result, source in zip(rows, sources, strict=True)]
+    passed_over += [(row["submission"], f"of {row['lesson']}") for row, cut in zip(rows, cuts) if cut[0] is None]
     pairs = [(cut, path) for cut, path in cuts if cut is not None]
     return [cut for cut, _ in pairs], [path for _, path in pairs]
 
@@ -235,13 +244,6 @@ def _write(results: Rows, options: GradeOptions) -> None:
         if target is not None:
             with whole_file(target) as file:
                 write(results, file)
-
-
-def _show(results: Rows, out: Console) -> None:
-    out.print(_table(results, out.width))
-    left_out = sum("reason" in result for result in results)
-    count = "1 submission" if len(results) == 1 else f"{len(results)} submissions"
-    out.print(f"\n{count} graded." if not left_out else f"\n{count}, of which {left_out} could not be read or graded.")
 
 
 def _say(line: str, options: GradeOptions, out: Console, style: str | None = None) -> None:

@@ -78,7 +78,8 @@ class Roster:
     def rows_of(self, submission: str) -> set[int]:
         """Find the rows that the name of a submission can stand for; only a single one is an answer."""
         stem = re.sub(r"\.(ipynb|py)$", "", submission)
-        rows = {self.by_number[n] for n in DOWNLOAD_NUMBER.findall(stem) if n in self.by_number}
+        numbers = DOWNLOAD_NUMBER.findall(stem) or DOWNLOAD_NUMBER.findall(stem.partition("/")[0])  # "Bob_657737/a"
+        rows = {self.by_number[n] for n in numbers if n in self.by_number}
         if rows:
             return rows
         path = PurePosixPath(stem)

@@ -108,7 +108,7 @@ def test_grade_of_a_directory_writes_json_and_exits_with_1_only_if_something_was
     assert type_in(student, "grade", "work", "--unsafe-no-sandbox", "--lesson", "02").returncode == 0
     (student / "work" / "bad.ipynb").write_text("x")
     done = type_in(student, "grade", "work", "--unsafe-no-sandbox", "--json", "out.json")
-    assert done.returncode == 1 and "1 could not be read or graded" in done.stdout
+    assert done.returncode == 1 and "1 unreadable" in done.stdout
     results = {result["submission"]: result for result in json.loads((student / "out.json").read_text())}
     assert results[LESSON]["status"] == "pass" and results["bad"]["status"] == "unreadable"
 

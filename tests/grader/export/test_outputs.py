@@ -87,6 +87,24 @@ def test_only_notebooks_of_the_lesson_are_graded(submitted: Path, tmp_path: Path
     assert [result["lesson"] for result in json.loads((tmp_path / "all.json").read_text())] == ["07_end_to_end"]
 
 
+def test_the_last_lines_account_for_everything_given(submitted: Path, tmp_path: Path) -> None:
+    (submitted / ".eve").mkdir()
+    shutil.copy(NOTEBOOKS / "07_end_to_end.ipynb", submitted / ".eve" / "07_end_to_end.ipynb")
+    shutil.copy(NOTEBOOKS / "06_draft_trees.ipynb", submitted / "06_draft_trees.ipynb")
+    for name in (".eve/help.py", "notes.txt", "broken.IPYNB"):
+        (submitted / name).write_text("")
+    code, said = grade(submitted, "--lesson", "07", "--json", tmp_path / "all.json")
+    last = said.split("\n\n")[-1].strip().split("\n")
+    assert code == 1 and last == [
+        "2 graded, 1 unreadable, 3 not looked at:",
+        "  .eve/help.py: a notebook is graded: 07_end_to_end.ipynb",
+        "  06_draft_trees: of 06_draft_trees",
+        "  notes.txt: neither a notebook nor a .py file",
+    ]
+    names = [result["submission"] for result in json.loads((tmp_path / "all.json").read_text())]
+    assert sorted(names) == [".eve", "ada.py", "broken"]
+
+
 def test_assignments_named_by_a_pattern_keep_their_students(submitted: Path, tmp_path: Path) -> None:
     lesson = "00_why_speculate"
     for student in ("bob", "carol"):

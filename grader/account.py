@@ -1,0 +1,26 @@
+"""The last lines of a grading: how many were graded, and what became of everything else that was given."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+STATUSES = {"unreadable": "unreadable", "ungraded": "not graded"}  # without a score of their own
+
+PassedOver = list[tuple[str, str]]  # a path, and why it is not looked at
+
+
+def account_of(results: Sequence[Mapping[str, Any]], passed_over: PassedOver) -> str:
+    """Write how many were graded, unreadable and not looked at, and each of the last with its reason.
+
+    Args:
+        results: objects of the list that `dspark-mini grade --json` writes.
+        passed_over: what is no part of a submission.
+    """
+    counts = Counter(STATUSES.get(result["status"], "graded") for result in results)
+    words = [f"{counts['graded']} graded", *(f"{counts[word]} {word}" for word in STATUSES.values() if counts[word])]
+    if not passed_over:
+        return f"{', '.join(words)}."
+    lines = [f"  {path}: {why}" for path, why in sorted(passed_over)]
+    return "\n".join([f"{', '.join(words)}, {len(passed_over)} not looked at:", *lines])
