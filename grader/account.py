@@ -12,7 +12,7 @@ PassedOver = list[tuple[str, str]]  # a path, and why it is not looked at
 
 
 def account_of(results: Sequence[Mapping[str, Any]], passed_over: PassedOver) -> str:
-    """Write how many were graded, unreadable and not looked at, and each of the last with its reason.
+    """Write how many were graded, unreadable and not looked at, each of the last with its reason, and what was given.
 
     Args:
         results: objects of the list that `dspark-mini grade --json` writes.
@@ -20,7 +20,9 @@ def account_of(results: Sequence[Mapping[str, Any]], passed_over: PassedOver) ->
     """
     counts = Counter(STATUSES.get(result["status"], "graded") for result in results)
     words = [f"{counts['graded']} graded", *(f"{counts[word]} {word}" for word in STATUSES.values() if counts[word])]
+    given = {(t["task"], t["max_points"]) for r in results for t in r["tasks"] if t.get("given") and t["points"]}
+    lines = [f"Given, not earned: {task}, {points} points." for task, points in sorted(given)]
     if not passed_over:
-        return f"{', '.join(words)}."
-    lines = [f"  {path}: {why}" for path, why in sorted(passed_over)]
-    return "\n".join([f"{', '.join(words)}, {len(passed_over)} not looked at:", *lines])
+        return "\n".join([*lines, f"{', '.join(words)}."])
+    lines.append(f"{', '.join(words)}, {len(passed_over)} not looked at:")
+    return "\n".join([*lines, *(f"  {path}: {why}" for path, why in sorted(passed_over))])

@@ -20,7 +20,7 @@ from rich.table import Table
 from dspark_mini.terminal import WorkFolder, console, folded, plain_table, say
 from dspark_mini.workspace import WORK, UserError, find_lesson, lesson_names
 from grader.check.report import MISSING, Report
-from grader.check.text import STATUS_WORDS, fix_first
+from grader.check.text import STATUS_WORDS, fix_first, function_name
 from grader.lessons.checks import TASKS
 from grader.own_work import OwnWork, after_lesson, next_hint, own_work, unsaved, when_saved, why_unreadable
 from grader.run.grading import Result
@@ -230,7 +230,7 @@ def _table(reports: list[Report]) -> Table:
     table = plain_table("task", "function", "status", "points", "fix first")
     for column in table.columns[:4]:
         column.no_wrap = True
-    rows = [(r.task, r.function, STATUS_WORDS[r.status], f"{r.points}/{r.max_points}") for r in reports]
+    rows = [(r.task, function_name(r.to_json()), STATUS_WORDS[r.status], f"{r.points}/{r.max_points}") for r in reports]
     widths = [max(map(len, (str(column.header), *cells))) for column, cells in zip(table.columns, zip(*rows))]
     left = max(console.width - sum(widths) - 2 * len(widths), len("fix first"))
     for row, report in zip(rows, reports):

@@ -65,6 +65,7 @@ class Report:
     reason: str = ""  # why the function could not be called at all
     reference: str = ""  # source of the reference; filled only where the task passes
     scores: Mapping[str, float] = field(default_factory=dict)  # by machine, of a task that is also scored
+    given: bool = False  # the notebook holds the solution
 
     @property
     def points(self) -> int:
@@ -83,17 +84,21 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """The task's part of what `dspark-mini grade --json` writes."""
-        return {
-            "task": self.task,
-            "function": self.function,
-            "points": self.points,
-            "max_points": self.max_points,
-            "status": self.status,
-            "reason": self.reason,
-            "diagnosis": self.diagnosis,
-            "look_at": self.look_at,
-            "properties": [result.to_json() for result in self.properties],
-        } | self._scores_to_json()
+        return (
+            {
+                "task": self.task,
+                "function": self.function,
+                "points": self.points,
+                "max_points": self.max_points,
+                "status": self.status,
+                "reason": self.reason,
+                "diagnosis": self.diagnosis,
+                "look_at": self.look_at,
+                "properties": [result.to_json() for result in self.properties],
+            }
+            | ({"given": True} if self.given else {})
+            | self._scores_to_json()
+        )
 
     def _scores_to_json(self) -> dict[str, Any]:
         if not self.scores:

@@ -58,9 +58,14 @@ def _rank(found: Property) -> int:
     return 2 if "input" not in labels else 1 if "case" in labels else 0
 
 
+def function_name(task: Task) -> str:
+    """Name a task's function, and say so where the notebook gives it: its points are not earned."""
+    return f"{task['function']} (given)" if task.get("given") else str(task["function"])
+
+
 def title(task: Task) -> str:
     """One line for a list of tasks: its name and its points."""
-    return f"TODO {task['task']} {task['function']}: {points_of(task['points'], task['max_points'])}"
+    return f"TODO {task['task']} {function_name(task)}: {points_of(task['points'], task['max_points'])}"
 
 
 def headline(task: Task) -> str:
@@ -153,7 +158,7 @@ def all_of_task(task: Task, width: int) -> str:
     def folded(line: str, columns: int) -> str:
         return textwrap.fill(line, width, initial_indent=" " * columns, subsequent_indent=" " * columns)
 
-    lines = [f"TODO {task['task']}, {task['function']}: {points_of(task['points'], task['max_points'])}"]
+    lines = [f"TODO {task['task']}, {function_name(task)}: {points_of(task['points'], task['max_points'])}"]
     if held := [found["name"] for found in task["properties"] if found["passed"]]:
         lines.append(folded(f"holds: {', '.join(held)}", 2))
     if task["diagnosis"]:

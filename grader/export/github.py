@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 
-from grader.check.text import STATUS_WORDS, as_number, title, to_mend
+from grader.check.text import STATUS_WORDS, as_number, function_name, title, to_mend
 from grader.export.rosters import ExportError, Result
 
 SUMMARY_BYTES = 900_000  # GitHub refuses a summary of more than a MiB
@@ -93,7 +93,7 @@ def _summary_rows(result: Result) -> Iterator[str]:
             result["submission"], "", result["score"], result["max_score"], result["status"], result.get("reason", "")
         )
     for task in result["tasks"]:
-        name = f"TODO {task['task']} {task['function']}"
+        name = f"TODO {task['task']} {function_name(task)}"
         mend = " ".join(to_mend(task))
         yield _row(result["submission"], name, task["points"], task["max_points"], task["status"], mend)
 

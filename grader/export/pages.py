@@ -161,14 +161,14 @@ def _lesson(pairs: list[tuple[Result, str]]) -> dict[str, Any]:
 
 def _class_tasks(results: list[Result]) -> list[dict[str, Any]]:
     """How a lesson's tasks went: how many passed, got a part of the points, got none, or did not start."""
-    kinds: dict[tuple[str, str], Counter[str]] = {}
+    kinds: dict[tuple[str, str, bool], Counter[str]] = {}
     for task in (task for result in results for task in result["tasks"]):
         known = task["status"] if task["status"] in ("pass", "missing") else "none"
         kind = "partial" if known == "none" and task["points"] else known  # what took too long may have points too
-        kinds.setdefault((task["task"], task["function"]), Counter())[kind] += 1
+        kinds.setdefault((task["task"], task["function"], task.get("given", False)), Counter())[kind] += 1
     return [
-        {"task": task, "function": function, "kinds": counts, "count": counts.total()}
-        for (task, function), counts in kinds.items()
+        {"task": task, "function": function, "given": given, "kinds": counts, "count": counts.total()}
+        for (task, function, given), counts in kinds.items()
     ]
 
 

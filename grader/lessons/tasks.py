@@ -68,6 +68,7 @@ class Task:
         core: The properties of this task; the manners, which all tasks share, follow them.
         examples: More visible calls on which the manners are tried, for tasks whose properties have none.
         hidden: Left out of a bundle.
+        given: The notebook holds the solution, so that its points are not earned.
     """
 
     id: str
@@ -79,6 +80,7 @@ class Task:
     core: tuple[Property, ...] = field(repr=False)
     examples: tuple[Example, ...] = field(default=(), repr=False)
     hidden: Hidden | None = field(default=None, repr=False)
+    given: bool = False
 
     @property
     def function(self) -> str:
@@ -164,9 +166,8 @@ class Task:
         has_mistake = not session.stopped and _has_wrong_values(self, results)
         found = self.diagnosis(session.caller, seed) if has_mistake else Diagnosis()
         scores = self._scores(session) if session.answered and not session.stopped else {}
-        return Report(
-            self.id, self.function, status, results, found.says, found.look_at, reference=reference, scores=scores
-        )
+        report = Report(self.id, self.function, status, results, found.says, found.look_at, given=self.given)
+        return replace(report, reference=reference, scores=scores)
 
     def _scores(self, session: Session) -> Mapping[str, float]:
         """The scores by machine, of a task that is also scored."""
@@ -218,7 +219,7 @@ class Task:
         """Report a task that could not be checked at all, with the reason in every property."""
         evidence = (("got", why),)
         results = tuple(PropertyResult(p.name, p.says, False, p.weight, p.hint, evidence) for p in self.properties)
-        return Report(self.id, self.function, status, results, reason=why)
+        return Report(self.id, self.function, status, results, reason=why, given=self.given)
 
     def _results(self, session: Session) -> Iterator[PropertyResult]:
         all_hold = True

@@ -195,6 +195,7 @@ GIVEN = (
 
 TASK_RECORD = Task(
     id="record",
+    given=True,
     lesson=LESSON,
     reference=build_draft_record,
     todo="solve 2.3 first: the given record calls your choose_confident_prefix",

@@ -188,6 +188,7 @@ def test_json_is_as_specified(make_notebook: Make, library: Path, tmp_path: Path
                 "diagnosis",
                 "look_at",
                 "properties",
+                *(["given"] if task["task"] == "record" else []),
             }
             assert task["status"] in STATUSES - {"unreadable", "ungraded"}
             assert TASKS[task["task"]].function == task["function"]
