@@ -122,6 +122,10 @@ def grade(
     unsafe_no_sandbox: Annotated[
         bool, typer.Option("--unsafe-no-sandbox", help="Run the code with your own rights; only for code you trust.")
     ] = False,
+    sandbox: Annotated[
+        str,
+        typer.Option(metavar="user:NAME", help="In a container that forbids bubblewrap: run the code as this user."),
+    ] = "bubblewrap",
 ) -> None:
     """Grade submissions: a table, and the files that you ask for."""
     if importlib.util.find_spec("fcntl") is None:
@@ -148,7 +152,14 @@ def grade(
         ci=ci,
         min_score=min_score,
     )
-    options = GradeOptions(json_file, csv_file, jobs, resume, dask, not unsafe_no_sandbox, outputs, unreadable_as_zero)
+    kind, _, user = sandbox.partition(":")
+    if sandbox != "bubblewrap" and (kind != "user" or not user):
+        raise UserError(f"The sandbox is bubblewrap or user:NAME, not {sandbox!r}.")
+    if user and (unsafe_no_sandbox or dask or outputs.records):
+        raise UserError("--sandbox user:NAME goes with neither --unsafe-no-sandbox nor --dask nor a gradebook.")
+    isolation = user or not unsafe_no_sandbox
+    jobs = 1 if user else jobs  # ending one submission ends all processes of the user
+    options = GradeOptions(json_file, csv_file, jobs, resume, dask, isolation, outputs, unreadable_as_zero)
     raise typer.Exit(grade_paths(paths, options, console))
 
 
@@ -158,23 +169,36 @@ def bundle(
         Path | None,
         typer.Option("--github-classroom", metavar="DIRECTORY", help="Write a template repository instead."),
     ] = None,
+    gradescope: Annotated[
+        Path | None, typer.Option(metavar="ZIP", help="Write an autograder instead; it holds hidden cases and secret.")
+    ] = None,
+    lesson: Annotated[str | None, typer.Option(help="With --gradescope: grade only this lesson.")] = None,
+    secret_file: Annotated[
+        Path | None, typer.Option(help="With --gradescope: the secret of the hidden cases. Default: your own.")
+    ] = None,
 ) -> None:
     """Write a zip file of the lessons for your class.
 
     It contains the lessons and their checks, without solutions and hidden tests.
     """
     with _instructor_modules("bundle"):
-        from grader.deploy import write_classroom
+        from grader.deploy import write_classroom, write_gradescope_zip
         from grader.lessons.bundle import write_bundle
 
-    target = classroom or target
+    target = classroom or gradescope or target
     if not target.parent.is_dir():
         raise UserError(f"{target} cannot be written, because there is no directory {target.parent}.")
     try:
-        write_classroom(target) if classroom else write_bundle(target)
-    except OSError as error:
-        raise UserError(f"{target} cannot be written: {error.strerror or error}") from None
-    console.print(f"{target} is ready to hand out.", soft_wrap=True)
+        if classroom:
+            write_classroom(target)
+        elif gradescope:
+            write_gradescope_zip(target, secret_from(secret_file), find_lesson(lesson) if lesson else None)
+        else:
+            write_bundle(target)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{target} cannot be written. {error}") from None
+    what = "to be uploaded; keep it from students" if gradescope and not classroom else "to hand out"
+    console.print(f"{target} is ready {what}.", soft_wrap=True)
 
 
 def build(

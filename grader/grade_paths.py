@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
 import signal
 import sys
@@ -31,8 +32,10 @@ from grader.run.cluster import NoCluster, cluster_pool
 from grader.run.grading import UNGRADED, UNREADABLE
 from grader.run.journal import Journal, JournalInUse, Results, TargetInUse, locked
 from grader.run.pools import Pool, local_pool
+from grader.run.process import Sandbox
 from grader.run.sandbox import NoSandbox, require_sandbox
 from grader.run.scratch import scratch_folder
+from grader.run.user_sandbox import require_user
 
 Rows = Sequence[dict[str, Any]]
 GRADED, NOT_ALL_GRADED = 0, 1  # exit codes
@@ -47,7 +50,7 @@ class GradeOptions:
     jobs: int
     resume: bool
     dask: str | None
-    sandbox: bool
+    sandbox: Sandbox
     outputs: Outputs = field(default_factory=Outputs)
     unreadable_as_zero: bool = False
 
@@ -72,11 +75,11 @@ def grade_paths(paths: list[Path], options: GradeOptions, out: Console) -> int:
     Raises:
         UserError: what was asked for cannot be done; what was written before stays.
     """
-    refuse_impossible(options.outputs, options.sandbox)
+    refuse_impossible(options.outputs, bool(options.sandbox))
     try:
         with scratch_folder() as scratch:
             if options.sandbox and options.dask is None:
-                _require_sandbox()
+                _require_sandbox(options)
             passed_over: PassedOver = []
             sources = _sources(paths, scratch, options, passed_over)
             with locked(options.targets), _journal(options, scratch) as journal:
@@ -125,9 +128,13 @@ def _name_ungraded(results: Rows, options: GradeOptions, out: Console) -> None:
     _say(lines, options, out, style="bold red")
 
 
-def _require_sandbox() -> None:
+def _require_sandbox(options: GradeOptions) -> None:
     try:
-        require_sandbox()
+        if isinstance(options.sandbox, str):
+            require_user(options.sandbox, options.targets)
+            os.umask(0o077)  # that user reads nothing that is written from now on
+        else:
+            require_sandbox()
     except NoSandbox as error:
         raise UserError(str(error)) from None
 

@@ -17,6 +17,7 @@ from grader.run.grading import not_graded
 from grader.run.journal import Journal, Results
 from grader.run.kit import grading_fingerprint
 from grader.run.pools import Pool
+from grader.run.process import Sandbox
 
 WAIT_SECONDS = 0.2  # how long until an interruption is noticed
 
@@ -33,7 +34,7 @@ class Job:
     key: str
 
 
-def jobs_of(sources: Iterable[Source], sandbox: bool) -> list[Job]:
+def jobs_of(sources: Iterable[Source], sandbox: Sandbox) -> list[Job]:
     """Make a job of every submission; two have the same key only where all that decides on the result is the same."""
     return [Job(source, _key(source, sandbox)) for source in sources]
 
@@ -96,7 +97,7 @@ def _result(future: Future[dict[str, Any]], job: Job) -> dict[str, Any]:
         return not_graded(job.source, reason).to_json()
 
 
-def _key(source: Source, sandbox: bool) -> str:
+def _key(source: Source, sandbox: Sandbox) -> str:
     content = plain_content(source)
     parts = (source.name, source.path.name, grading_fingerprint(), str(sandbox), source.unreadable)
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass"))

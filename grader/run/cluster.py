@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from grader.read.submissions import Source, plain_content
 from grader.run.kit import kit_fingerprint, secret_in_use, use_secret
-from grader.run.process import child_library
+from grader.run.process import Sandbox, child_library
 from grader.run.worker import graded
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class NoCluster(Exception):
 class ClusterPool:
     """The workers of a Dask cluster."""
 
-    def __init__(self, client: Client, sandbox: bool) -> None:
+    def __init__(self, client: Client, sandbox: Sandbox) -> None:
         self._client, self._sandbox = client, sandbox
         self._executor = client.get_executor(pure=False)
 
@@ -62,7 +62,7 @@ class ClusterPool:
 
 
 @contextlib.contextmanager
-def cluster_pool(address: str, sandbox: bool) -> Iterator[ClusterPool]:
+def cluster_pool(address: str, sandbox: Sandbox) -> Iterator[ClusterPool]:
     """Connect to a Dask cluster.
 
     Args:
@@ -89,7 +89,7 @@ def cluster_pool(address: str, sandbox: bool) -> Iterator[ClusterPool]:
             pool.stop()
 
 
-def grade_content(name: str, file: str, content: bytes, sandbox: bool, kit: str, secret: str) -> dict[str, Any]:
+def grade_content(name: str, file: str, content: bytes, sandbox: Sandbox, kit: str, secret: str) -> dict[str, Any]:
     """Grade a submission, on a machine that does not have its file.
 
     Args:

@@ -13,7 +13,7 @@ from grader.lessons.tasks import Task
 from grader.read.submissions import Source, Submission, Unreadable, lessons, read_submission, tasks_of
 from grader.run.child.loader import UNFINISHED, CellError, defines
 from grader.run.kit import grading_seed
-from grader.run.process import Child, NoProcess, RemoteCaller, child_library
+from grader.run.process import Child, NoProcess, RemoteCaller, Sandbox, child_library
 from grader.run.scratch import scratch_folder
 
 UNREADABLE, UNGRADED = "unreadable", "ungraded"  # without a score: nothing is written for them anywhere
@@ -50,13 +50,13 @@ class Result:
         }
 
 
-def grade(source: Source, library: Path, sandbox: bool = True) -> Result:
+def grade(source: Source, library: Path, sandbox: Sandbox = True) -> Result:
     """Grade one submission; whatever is wrong with it becomes part of the result.
 
     Args:
         source: the submission's file and name.
         library: folder from child_library(), the files that a child may import.
-        sandbox: isolate the code; without it, the code has the rights of whoever grades.
+        sandbox: how the code is isolated; without it, the code has the rights of whoever grades.
 
     Returns:
         The result; where the file could not be read, or no process for its code started, it has a reason.

@@ -19,7 +19,7 @@ from grader.read.submissions import Source
 from grader.run.grading import not_graded
 from grader.run.kit import secret_in_use
 from grader.run.own_process import ONE_THREAD
-from grader.run.process import child_library
+from grader.run.process import Sandbox, child_library
 from grader.run.worker import GRACE_SECONDS
 
 COMMAND = (
@@ -43,10 +43,10 @@ class Pool(Protocol):
 class Worker:
     """A process that grades; it is started when needed, and again after it has died."""
 
-    def __init__(self, library: Path, scratch: Path, sandbox: bool) -> None:
+    def __init__(self, library: Path, scratch: Path, sandbox: Sandbox) -> None:
         # Not the folder that the command was typed in: a submission there may be called numpy.py.
         paths = [str(ROOT), *(path for path in sys.path if path not in ("", os.getcwd()))]
-        options = (str(library), str(scratch), "sandbox" if sandbox else "no sandbox")
+        options = (str(library), str(scratch), json.dumps(sandbox))
         self._command = [sys.executable, "-I", "-c", COMMAND, json.dumps(paths), *options]
         self._scratch, self._stopped, self._lock = scratch, False, Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -126,7 +126,7 @@ class LocalPool:
 
 
 @contextlib.contextmanager
-def local_pool(jobs: int, scratch: Path, sandbox: bool) -> Iterator[LocalPool]:
+def local_pool(jobs: int, scratch: Path, sandbox: Sandbox) -> Iterator[LocalPool]:
     """Open a pool of processes on this machine; whatever still runs at the end is terminated.
 
     Args:
@@ -135,6 +135,10 @@ def local_pool(jobs: int, scratch: Path, sandbox: bool) -> Iterator[LocalPool]:
         sandbox: isolate the submissions' code.
     """
     with child_library() as library, ThreadPoolExecutor(jobs) as threads:
+        if isinstance(sandbox, str):
+            from grader.run.user_sandbox import open_library
+
+            open_library(library)
         workers = [Worker(library, scratch, sandbox) for _ in range(jobs)]
         try:
             yield LocalPool(workers, threads)

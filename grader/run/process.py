@@ -33,16 +33,10 @@ MAX_PARTS = 50_000  # a piece reports where it is once, and once per statement
 MAX_LOST = 3  # statements of one piece that may hang for good or end the process; with one more, the piece is left out
 MAX_BATCH = 64 << 20  # bytes of all replies to one batch of calls; right answers take far less
 MAX_PIECE = 1 << 20  # characters
+SITE_FOLDER = str(Path(np.__file__).parent.parent)
 CHILD_FILES = (
-    "calling.py",
-    "generators.py",
-    "imports.py",
-    "limits.py",
-    "loader.py",
-    "lookalikes.py",
-    "main.py",
-    "wire.py",
-    "__init__.py",
+    *("calling.py", "generators.py", "imports.py", "limits.py", "loader.py", "lookalikes.py"),
+    *("main.py", "wire.py", "__init__.py"),
 )
 LIBRARY_FILES = ("bias_rows.py", "contracts.py", "conversion.py", "inputs.py", "kinds.py", "rules.py", "violations.py")
 # What a lesson imports of the kit, as far as a child needs it: contracts, and a `check` and `hint` that do nothing.
@@ -59,6 +53,9 @@ COMMAND = (
     "import sys; sys.path[:0] = sys.argv[1:2]; sys.path[1:1] = sys.argv[2:3]; "
     "from grader.run.child import main; main.main(*main.take_streams())"
 )
+
+
+Sandbox = bool | str  # bubblewrap or none; or the name of the user that the child becomes instead
 
 
 class NoProcess(Exception):
@@ -111,7 +108,7 @@ def child_library() -> Iterator[Path]:
 class Child:
     """One child process, which loads the pieces of one submission and answers calls of its functions."""
 
-    def __init__(self, library: Path, pieces: list[Piece], sandbox: bool = True) -> None:
+    def __init__(self, library: Path, pieces: list[Piece], sandbox: Sandbox = True) -> None:
         self.library, self.pieces, self.sandbox = library, pieces, sandbox
         self.errors: dict[int, CellError] = {}
         self.left_out = {i for i, piece in enumerate(pieces) if len(piece.source) > MAX_PIECE}
@@ -173,7 +170,11 @@ class Child:
         if not self.alive:
             return
         self.alive = False
-        if self.sandbox:
+        if isinstance(self.sandbox, str):
+            from grader.run.user_sandbox import end_user
+
+            end_user(self.process, self.sandbox)
+        elif self.sandbox:
             from grader.run import sandbox
 
             sandbox.end(self.process)
@@ -212,7 +213,7 @@ class Child:
     def _end_dead(self) -> None:
         """Close; where the sandbox itself was killed, which nothing inside can do, it was not the learner's code."""
         was_killed = False
-        if self.sandbox:
+        if self.sandbox is True:
             from grader.run import sandbox
 
             was_killed = sandbox.was_killed(self.process)
@@ -222,7 +223,7 @@ class Child:
 
     def _explain(self, error: Exception) -> None:
         """Say why no process got as far as the learner's code."""
-        if self.sandbox:
+        if self.sandbox is True:
             from grader.run.sandbox import require_sandbox
 
             require_sandbox()
@@ -258,13 +259,17 @@ class Child:
         from grader.run import sandbox
         from grader.run.select_pipes import SelectPipes
 
-        self.process = sandbox.start(self.library, ["-c", COMMAND, sandbox.KIT, sandbox.SITE])
+        if isinstance(self.sandbox, str):
+            from grader.run import user_sandbox
+
+            self.process = user_sandbox.start(self.sandbox, COMMAND, [str(self.library), SITE_FOLDER])
+        else:
+            self.process = sandbox.start(self.library, ["-c", COMMAND, sandbox.KIT, sandbox.SITE])
         return SelectPipes(self.process)
 
     def _spawn_unprotected(self) -> Pipes:
-        site = str(Path(np.__file__).parent.parent)
         self.work = tempfile.TemporaryDirectory(prefix="dspark-mini-work-", ignore_cleanup_errors=True)
-        self.process = own_process.start(["-c", COMMAND, str(self.library), site], Path(self.work.name))
+        self.process = own_process.start(["-c", COMMAND, str(self.library), SITE_FOLDER], Path(self.work.name))
         return ThreadPipes(self.process)
 
 

@@ -76,7 +76,7 @@ def start(kit: Path, arguments: list[str], errors: IO[bytes] | int = subprocess.
     Raises:
         NoSandbox: This is not Linux, or something that the sandbox needs is not installed.
     """
-    program, rules = _program(), _rules()
+    program, rules = _program(), denied_rules()
     reader, writer = os.pipe()
     with open(reader, "rb") as rules_in:
         with open(writer, "wb") as rules_out:
@@ -124,7 +124,7 @@ def _program() -> str:
 
 
 @functools.cache
-def _rules() -> bytes:
+def denied_rules() -> bytes:
     """Compile the deny-list for this machine's processor."""
     try:
         import pyseccomp

@@ -21,6 +21,7 @@ from typing import Any
 from grader.read.submissions import Source
 from grader.run.grading import grade, not_graded
 from grader.run.kit import use_secret
+from grader.run.process import Sandbox
 from grader.run.sandbox import NoSandbox
 
 GRACE_SECONDS = 3.0
@@ -33,7 +34,7 @@ def main(library: str, scratch: str, sandbox: str) -> None:
     Args:
         library: folder from child_library().
         scratch: folder for temporary files, which whoever started the process clears away.
-        sandbox: "sandbox" to isolate the submissions' code.
+        sandbox: How to isolate the submissions' code, as JSON.
     """
     for number in (signal.SIGTERM, signal.SIGALRM):
         signal.signal(number, lambda *_: sys.exit(1))  # an exception, so that the learner's process is ended too
@@ -47,12 +48,12 @@ def main(library: str, scratch: str, sandbox: str) -> None:
         use_secret(request["secret"])
         source = Source(request["name"], Path(request["path"]), request["unreadable"])
         signal.alarm(JOB_SECONDS)
-        answers.write(json.dumps(graded(source, Path(library), sandbox == "sandbox")) + "\n")
+        answers.write(json.dumps(graded(source, Path(library), json.loads(sandbox))) + "\n")
         answers.flush()
         signal.alarm(0)
 
 
-def graded(source: Source, library: Path, sandbox: bool) -> dict[str, Any]:
+def graded(source: Source, library: Path, sandbox: Sandbox) -> dict[str, Any]:
     """Grade one submission; where grading itself fails, the result says so."""
     try:
         return grade(source, library, sandbox).to_json()

@@ -37,7 +37,7 @@ def test_on_another_system_the_refusal_says_that_only_linux_will_do(monkeypatch:
 
 def test_without_pyseccomp_the_refusal_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyseccomp", None)
-    sandbox._rules.cache_clear()
+    sandbox.denied_rules.cache_clear()
     assert 'pip install -e ".[grade]"' in refusal()
 
 
