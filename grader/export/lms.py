@@ -106,11 +106,7 @@ def write_moodle(results: list[Result], worksheet: Path, target: Path, lesson: s
 def write_gradescope(results: list[Result], target: Path) -> None:
     """Write Gradescope's results.json for one submission: one test per task, with its points and what to mend first.
 
-    An autograder's zip holds this repository, a setup.sh that installs it with `pip install -e ".[grade]"` (and
-    bubblewrap, with apt-get), and a run_autograder that grades the folder where Gradescope puts the submission and
-    writes /autograder/results/results.json with this function. What run_autograder prints is for instructors only.
-    Where the container allows no sandbox in it, a submission would have the rights of the autograder and could write
-    results.json itself; `grade` refuses that.
+    `dspark-mini bundle --gradescope` makes the autograder that calls it.
 
     Args:
         results: the results of one submission; of none or several, a score of 0 and a sentence are written.
