@@ -20,8 +20,10 @@ from grader.check.judges import Example
 from grader.check.structure import structure_fault
 from grader.run.child.calling import Call, Outcome, Seed
 
+ENOUGH = 2 / 3  # of the wrong answers, for a mistake that does not explain them all
 DRAWS = 400  # of each law, when a function is diagnosed
 Law = dict[str, float]  # fingerprint of an outcome → its share of the draws
+ENDLESS = "A call of your function takes too long: does every loop of it come to an end?"
 UNSTEADY = "Your function answers differently when it is called again with the same arguments."
 
 
@@ -76,10 +78,13 @@ def diagnosis(table: Table, answers: Sequence[str], laws: Sequence[Counter[str]]
         best = next(known for known, misfit in zip(fitting, misfits) if misfit <= min(misfits) + 4.0)
         return Diagnosis(f"Your function answers as if {best.as_if}", best.property)
     wrong = [i for i, (right, answer) in enumerate(zip(table.right, answers)) if right != answer]
-    nearest = max(table.known, key=lambda known: _shared(known, answers, wrong), default=None)
-    if nearest is not None and wrong and _shared(nearest, answers, wrong) >= 2 / 3 * len(wrong):
-        return Diagnosis(look_at=nearest.property)
-    return Diagnosis()
+    nearest = sorted(table.known, key=lambda known: -_shared(known, answers, wrong))
+    if not wrong or not nearest or _shared(nearest[0], answers, wrong) < ENOUGH * len(wrong):
+        return Diagnosis()
+    others = (known for known in nearest[1:] if known.answers != nearest[0].answers)
+    is_alone = all(_shared(known, answers, wrong) < _shared(nearest[0], answers, wrong) for known in others)
+    says = f"Most wrong answers of your function are as if {nearest[0].as_if}" if is_alone and len(wrong) > 2 else ""
+    return Diagnosis(says, nearest[0].property)
 
 
 def _shared(known: Known, answers: Sequence[str], wrong: Sequence[int]) -> int:
@@ -93,7 +98,7 @@ def shape_diagnosis(examples: Iterable[Example], outcomes: Iterable[Outcome]) ->
         return f"Every call ends in an error, {outcomes[0].error} at first: run your function on the input below."
     answered = [(e.expected, outcome.value) for e, outcome in zip(examples, outcomes) if outcome.error is None]
     faults = [fault for expected, got in answered if (fault := structure_fault(expected, got))]
-    return faults[0] if 2 * len(faults) > len(answered) else ""
+    return faults[0] if 2 * len(faults) > len(outcomes) else ""
 
 
 def fingerprint(value: Any) -> str:

@@ -55,6 +55,7 @@ class Session:
     answered: bool = False  # some call returned a value
     timed_out: bool = False
     stopped: str = ""  # why nothing more is asked of the function
+    stopped_at: Call | None = None  # the call that was the last, where it may be shown
     results: dict[Any, Any] = field(default_factory=dict)  # what several properties of this check look at
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
@@ -71,8 +72,10 @@ class Session:
 
     def outcomes(self, calls: Iterable[Call]) -> list[Outcome]:
         """Make several calls, which a batch has converted already; a stub or a hung function ends the check."""
-        done = self.caller.outcomes(calls if isinstance(calls, Batch) else self.batch(calls))
-        for outcome in done:
+        batch = calls if isinstance(calls, Batch) else self.batch(calls)
+        done = self.caller.outcomes(batch)
+        for call, outcome in zip(batch, done):
+            self.stopped_at = call if self.shows_hidden else None
             self._look_at(outcome)
         return done
 

@@ -163,8 +163,11 @@ class Task:
                 judges, results, caller, lambda: replace(self.session(caller, seed), visible_only=True)
             )
         reference = self.reference_source if status == PASS else ""
-        has_mistake = not session.stopped and _has_wrong_values(self, results)
-        found = self.diagnosis(session.caller, seed) if has_mistake else Diagnosis()
+        if session.timed_out:
+            found = Diagnosis(diagnosis.ENDLESS)
+        else:
+            has_mistake = not session.stopped and _has_wrong_values(self, results)
+            found = self.diagnosis(session.caller, seed) if has_mistake else Diagnosis()
         scores = self._scores(session) if session.answered and not session.stopped else {}
         report = Report(self.id, self.function, status, results, found.says, found.look_at, given=self.given)
         return replace(report, reference=reference, scores=scores)
@@ -243,7 +246,8 @@ def evidence_against(p: Property, session: Session) -> Evidence | None:
     try:
         return p.judge(session)
     except Stopped:
-        return (("got", f"no answer: {session.stopped}"),)
+        got = f"no answer: {session.stopped}"
+        return session.evidence(session.stopped_at, "an answer", got) if session.stopped_at else (("got", got),)
 
 
 def _has_wrong_values(task: Task, results: tuple[PropertyResult, ...]) -> bool:

@@ -69,6 +69,7 @@ TASK_0_2 = Task(
             "The speed-up is accepted_length · target_time / (draft_time + verify_time).",
             "Three tokens in a round of .5 + 1, with target steps of 1: plain decoding takes 3, the round 1.5, so 2.0.",
             example(3.0, 0.5, 1.0, 1.0, gives=2.0),
+            example(3.0, 0.5, 1.0, 2.0, gives=4.0),
         ),
         values("correction_counts", 2)(
             "The time of correction is part of the round, like drafting and verifying.",
