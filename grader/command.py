@@ -98,6 +98,9 @@ def grade(
     pseudonyms: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Show pseudonyms there; this file keeps who is who.")
     ] = None,
+    similarity: Annotated[
+        Path | None, typer.Option(metavar="PAGE", help="Show on this page which submissions are alike, against chance.")
+    ] = None,
     canvas: Annotated[
         tuple[Path, Path] | None, typer.Option(metavar="LIST FILE", help="Fill in the list exported from Canvas.")
     ] = None,
@@ -146,6 +149,7 @@ def grade(
         pages=pages,
         leaderboard=leaderboard,
         pseudonyms=pseudonyms,
+        similarity=similarity,
         gradebook=gradebook,
         course=course,
         db_url=db,

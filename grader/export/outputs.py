@@ -26,6 +26,7 @@ class Outputs:
     pages: Path | None = None  # a folder
     leaderboard: Path | None = None  # a page; a CSV file goes beside it
     pseudonyms: Path | None = None  # the file that keeps those of the leaderboard; without it, names
+    similarity: Path | None = None  # a page
     gradebook: bool = False
     course: Path | None = None  # nbgrader's; None is the kit's own
     db_url: str | None = None
@@ -37,7 +38,7 @@ class Outputs:
         """The files that will be written."""
         pairs = [pair[1] for pair in (self.canvas, self.moodle) if pair is not None]
         boards = [self.leaderboard, self.leaderboard.with_suffix(".csv")] if self.leaderboard else []
-        return [*pairs, *([self.gradescope] if self.gradescope else []), *boards]
+        return [*pairs, *filter(None, (self.gradescope, self.similarity)), *boards]
 
     @property
     def grade_books(self) -> list[str]:
@@ -82,6 +83,8 @@ def refuse_impossible(outputs: Outputs, sandbox: bool = True) -> None:
         raise UserError(f"{outputs.leaderboard} is to be a page, such as board.html; the CSV file goes beside it.")
     if outputs.pseudonyms is not None and outputs.leaderboard is None:
         raise UserError("--pseudonyms is for --leaderboard; give both.")
+    if outputs.similarity is not None and importlib.util.find_spec("grader.similarity") is None:
+        raise UserError("--similarity needs the complete repository; a learner's bundle does not contain it.")
     if outputs.min_score and not outputs.ci:
         raise UserError("--min-score is the threshold of --ci; give both.")
     if outputs.records:
@@ -106,7 +109,7 @@ def write_outputs(results: Iterable[Result], notebooks: Sequence[Path], outputs:
     rows = list(results)
     try:
         all_well = [
-            _export(rows, outputs, say),
+            _export(rows, notebooks, outputs, say),
             _record(rows, notebooks, outputs, say),
             _reaches_threshold(rows, outputs),
         ]
@@ -115,7 +118,7 @@ def write_outputs(results: Iterable[Result], notebooks: Sequence[Path], outputs:
         raise UserError(str(error)) from None
 
 
-def _export(rows: list[Result], outputs: Outputs, say: Say) -> bool:
+def _export(rows: list[Result], notebooks: Sequence[Path], outputs: Outputs, say: Say) -> bool:
     lessons = {row["lesson"] for row in rows if row["lesson"] is not None}
     lesson = outputs.lesson or (lessons.pop() if len(lessons) == 1 else None)
     transfers = {}
@@ -135,6 +138,10 @@ def _export(rows: list[Result], outputs: Outputs, say: Say) -> bool:
         from grader.export.leaderboard import write_leaderboard
 
         say(f"Leaderboard: {write_leaderboard(rows, outputs.leaderboard, outputs.pseudonyms)}")
+    if outputs.similarity is not None:
+        from grader.similarity.report import write_similarity
+
+        say(f"Similarity: {write_similarity(rows, notebooks, outputs.similarity)}")
     has_one = outputs.gradescope is None or (len(rows) == 1 and rows[0]["score"] is not None)
     return has_one and not any(transfer.left_out for transfer in transfers.values())
 

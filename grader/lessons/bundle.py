@@ -36,6 +36,7 @@ LEFT_OUT = (
     "grader/lessons/mistake_tables.py",
     "grader/lessons/mutants/*",
     "grader/lessons/record_texts.py",
+    "grader/similarity/*",
 )
 FOLDER = "dspark_mini"
 DATE = (2026, 1, 1, 0, 0, 0)  # the same files make the same zip
