@@ -55,10 +55,11 @@ def write_similarity(results: Sequence[Result], files: Sequence[Path], page: Pat
 
 def _members(results: Sequence[Result], files: Sequence[Path]) -> tuple[dict[str, list[Member]], list[str]]:
     """Read the code of all submissions; also name those that cannot be compared."""
-    read = [_sources(result, file) for result, file in zip(results, files, strict=True)]
+    sources = [_sources(result, file) for result, file in zip(results, files, strict=True)]
     functions = [[task["function"] for task in result["tasks"]] for result in results]
-    found = fingerprint_all([(sources or [], names) for sources, names in zip(read, functions)])
+    found = fingerprint_all([(cells, names) for cells, names in zip(sources, functions)])
     members: dict[str, list[Member]] = {}
+    left_out = []
     for result, codes in zip(results, found):
         by_lesson: dict[str, dict[str, Code]] = {}
         for task in (task for task in result["tasks"] if task["function"] in (codes or {})):
@@ -66,20 +67,21 @@ def _members(results: Sequence[Result], files: Sequence[Path]) -> tuple[dict[str
             prints = {hash_ for hash_, _, _ in codes[one.function].prints}  # type: ignore[index]
             if prints - _given(one.lesson):
                 by_lesson.setdefault(one.lesson, {})[one.id] = codes[one.function]  # type: ignore[index]
+        left_out += [] if by_lesson else [result["submission"]]
         for lesson, own in by_lesson.items():
             members.setdefault(lesson, []).append(Member(result, own))
-    pairs = zip(results, read, found)
-    return members, [result["submission"] for result, text, codes in pairs if text is None or codes is None]
+    return members, left_out
 
 
-def _sources(result: Result, file: Path) -> list[str] | None:
-    """Return the code of a submission's cells, or None where it cannot be read."""
+def _sources(result: Result, file: Path) -> list[str]:
+    """Return the code of a submission's cells, none where it cannot be read."""
+    if result["status"] == UNREADABLE:
+        return []
     try:
-        text = "" if result["status"] == UNREADABLE else plain_text(file)
-        cells = [text] if file.suffix == ".py" else [cell.source for cell in read_cells(text)]
+        text = plain_text(file)
+        return [text] if file.suffix == ".py" else [cell.source for cell in read_cells(text)]
     except Unreadable:
-        return None
-    return None if result["status"] == UNREADABLE else cells
+        return []
 
 
 @cache
