@@ -61,7 +61,8 @@ def test_check_shows_every_task_and_the_next_step(student: Path) -> None:
     done = type_in(student, "check")
     assert done.returncode == 0
     for task in TASKS.values():
-        assert re.search(rf"{re.escape(task.id)} +{task.function} +not started +0/{task.max_points}", done.stdout)
+        name = task.function + (r" \(given\)" if task.given else "")
+        assert re.search(rf"{re.escape(task.id)} +{name} +not started +0/{task.max_points}", done.stdout)
     assert f"Next: TODO {next(iter(TASKS))}" in done.stdout.strip().splitlines()[-1]
 
 
