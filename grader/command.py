@@ -10,6 +10,7 @@ import importlib.util
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -122,6 +123,17 @@ def grade(
     unreadable_as_zero: Annotated[
         bool, typer.Option("--unreadable-as-zero", help="Give 0 points to what cannot be read; else it gets no score.")
     ] = False,
+    compare: Annotated[
+        Path | None, typer.Option(metavar="OLD.json", help="Show who changed, and why, since --json wrote this file.")
+    ] = None,
+    keep_higher: Annotated[
+        bool, typer.Option("--keep-higher", help="With --compare: write the higher of both scores.")
+    ] = False,
+    deadline: Annotated[str | None, typer.Option(help="Show who is late; such as 2026-12-01T23:59.")] = None,
+    late: Annotated[str | None, typer.Option(help='With --deadline: such as "10% per day, 0 after 5".')] = None,
+    points: Annotated[
+        Path | None, typer.Option(metavar="POINTS.toml", help="Your own points per task, and of the course.")
+    ] = None,
     unsafe_no_sandbox: Annotated[
         bool, typer.Option("--unsafe-no-sandbox", help="Run the code with your own rights; only for code you trust.")
     ] = False,
@@ -164,6 +176,10 @@ def grade(
     isolation = user or not unsafe_no_sandbox
     jobs = 1 if user else jobs  # ending one submission ends all processes of the user
     options = GradeOptions(json_file, csv_file, jobs, resume, dask, isolation, outputs, unreadable_as_zero)
+    if keep_higher or any(option is not None for option in (compare, deadline, late, points)):
+        with _instructor_modules("grade"):
+            from grader.export.regrading import regrading
+        options = replace(options, regrading=regrading(compare, keep_higher, deadline, late, points, options))
     raise typer.Exit(grade_paths(paths, options, console))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -37,6 +37,9 @@ from grader.run.sandbox import NoSandbox, require_sandbox
 from grader.run.scratch import scratch_folder
 from grader.run.user_sandbox import require_user
 
+if TYPE_CHECKING:
+    from grader.export.regrading import Regrading  # left out of a bundle
+
 Rows = Sequence[dict[str, Any]]
 GRADED, NOT_ALL_GRADED = 0, 1  # exit codes
 
@@ -53,6 +56,7 @@ class GradeOptions:
     sandbox: Sandbox
     outputs: Outputs = field(default_factory=Outputs)
     unreadable_as_zero: bool = False
+    regrading: Regrading | None = None
 
     @property
     def targets(self) -> list[Path]:
@@ -88,20 +92,24 @@ def grade_paths(paths: list[Path], options: GradeOptions, out: Console) -> int:
                 except Interrupted:
                     out.print(_how_to_go_on(journal, options), soft_wrap=True)
                     return NOT_ALL_GRADED
-                results, notebooks = _of_lesson(graded, sources, options, passed_over)
-                return _report(results, notebooks, passed_over, options, out)
+                results, kept = _of_lesson(graded, sources, options, passed_over)
+                return _report(results, kept, passed_over, options, out)
     except TargetInUse as error:
         raise UserError(f"Another grading is writing {error}; wait for its end, or name another file.") from None
     except OSError as error:
         raise UserError(f"The results cannot be saved: {error.strerror}.{_to_go_on(options)}") from error
 
 
-def _report(results: Rows, notebooks: list[Path], passed_over: PassedOver, options: GradeOptions, out: Console) -> int:
+def _report(results: Rows, sources: list[Source], passed_over: PassedOver, options: GradeOptions, out: Console) -> int:
     """Write all files, then show the table and what was said on the way: a terminal that fails costs no file."""
     lines: list[str] = []
+    written = results
     try:
+        if options.regrading:
+            results, written, lines = options.regrading.apply(results, sources, options.outputs.lesson)
         _write(results, options)
-        all_well = write_outputs(results, notebooks, options.outputs, lines.append)
+        notebooks = [source.path for source in sources]
+        all_well = write_outputs(written, notebooks, options.outputs, lines.append)
     except UserError as error:
         raise UserError(f"{error}{_to_go_on(options)}") from error
     finally:
@@ -172,18 +180,18 @@ def _refuse_bad_targets(options: GradeOptions, submissions: list[Path]) -> None:
 
 def _of_lesson(
     graded: Results, sources: list[Source], options: GradeOptions, passed_over: PassedOver
-) -> tuple[Rows, list[Path]]:
+) -> tuple[Rows, list[Source]]:
     """Take the results of one lesson, with their files: of a .py file, which may solve any task, the lesson's part."""
     rows: Rows = graded
     if options.unreadable_as_zero:
         rows = [result | ({"score": 0} if result["status"] == UNREADABLE else {}) for result in graded]
     lesson = options.outputs.lesson
     if lesson is None:
-        return rows, [source.path for source in sources]
-    cuts = [(cut_to_lesson(result, lesson), source.path) for result, source in zip(rows, sources, strict=True)]
+        return rows, sources
+    cuts = [(cut_to_lesson(result, lesson), source) for result, source in zip(rows, sources, strict=True)]
     passed_over += [(row["submission"], f"of {row['lesson']}") for row, cut in zip(rows, cuts) if cut[0] is None]
-    pairs = [(cut, path) for cut, path in cuts if cut is not None]
-    return [cut for cut, _ in pairs], [path for _, path in pairs]
+    pairs = [(cut, source) for cut, source in cuts if cut is not None]
+    return [cut for cut, _ in pairs], [source for _, source in pairs]
 
 
 def _journal(options: GradeOptions, scratch: Path) -> Journal:

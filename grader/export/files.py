@@ -24,16 +24,22 @@ def write_json(results: Iterable[dict[str, Any]], file: TextIO) -> None:
 
 
 def write_csv(results: Iterable[dict[str, Any]], file: TextIO) -> None:
-    """Write one row per submission: its score and status, and the points of each task that any of them has."""
+    """Write one row per submission: its score and status, and the points of each task that any of them has.
+
+    Where lateness, points of one's own or an earlier grading count, three more columns say what was written elsewhere.
+    """
     had = {task["task"] for result in results for task in result["tasks"]}
     columns = [task for task in TASKS if task in had]
     writer = csv.writer(file)
-    writer.writerow(["submission", "lesson", "score", "max_score", "status", *columns])
+    more = ["final", "final_max", "final_notes"] if any("final" in result for result in results) else []
+    writer.writerow(["submission", "lesson", "score", "max_score", "status", *more, *columns])
     for result in results:
         points = {task["task"]: task["points"] for task in result["tasks"]}
         score = "" if result["score"] is None else result["score"]
         fixed = (result["submission"], result["lesson"] or "", score, result["max_score"], result["status"])
-        writer.writerow([inert(str(cell)) for cell in (*fixed, *(points.get(task, "") for task in columns))])
+        added = [" ".join(result[key]) if key == "final_notes" else result[key] for key in more]
+        cells = (*fixed, *("" if cell is None else cell for cell in added), *(points.get(task, "") for task in columns))
+        writer.writerow([inert(str(cell)) for cell in cells])
 
 
 @contextlib.contextmanager

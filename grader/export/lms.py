@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.check.text import points_of, title, to_mend
+from grader.export.moodle_columns import moodle_columns
 from grader.export.rosters import (
     ExportError,
     Result,
@@ -78,7 +79,7 @@ def write_moodle(results: list[Result], worksheet: Path, target: Path, lesson: s
 
     Args:
         results: the results of a batch.
-        worksheet: the CSV file from Moodle: View all submissions, Download grading worksheet; in English.
+        worksheet: the CSV file from Moodle: View all submissions, Download grading worksheet; in any language.
         target: the CSV file to write, for Moodle's Upload grading worksheet.
         lesson: the lesson that is meant; None takes every result.
 
@@ -121,7 +122,8 @@ def write_gradescope(results: list[Result], target: Path) -> None:
     else:
         result = results[0]
         found["score"] = result["score"]
-        found["output"] = result.get("reason") or points_of(result["score"], result["max_score"])
+        points = points_of(result["score"], result["max_score"])
+        found["output"] = result.get("reason") or " ".join([points, *result.get("notes", ())])
         found["tests"] = [_gradescope_test(task) for task in result["tasks"]]
     write_whole(target, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
 
@@ -157,11 +159,11 @@ def _canvas_table(roster_file: Path) -> tuple[Table, int]:
 def _moodle_table(worksheet: Path) -> tuple[Table, dict[str, int]]:
     """Read the worksheet from Moodle, and where each of its columns stands."""
     table = read_table(worksheet)
-    places = {heading: place for place, heading in enumerate(table.rows[0])} if table.rows else {}
-    if not {"Identifier", "Grade", "Last modified (grade)"} <= set(places):
+    places = moodle_columns(table.rows)
+    if not places:
         raise ExportError(
-            f"{worksheet} is not a grading worksheet: it lacks the columns Identifier, Grade and Last modified (grade)."
-            " Download it with Moodle's language set to English."
+            f"{worksheet} is not a grading worksheet, or its columns cannot be told apart. Downloaded with Moodle's"
+            " language set to English, it has the columns Identifier, Grade and Last modified (grade)."
         )
     return table, places
 
@@ -238,7 +240,9 @@ def _feedback(result: Result) -> str:
         if task["status"] != "pass"
     )
     reason = f" {safe(result['reason'])}" if result.get("reason") else ""
-    return f"{OURS}{points_of(result['score'], result['max_score'])}{reason}</p>{f'<ul>{items}</ul>' if items else ''}"
+    notes = "".join(f" {safe(note)}" for note in result.get("notes", ()))
+    points = points_of(result["score"], result["max_score"])
+    return f"{OURS}{points}{notes}{reason}</p>{f'<ul>{items}</ul>' if items else ''}"
 
 
 def _gradescope_test(task: dict[str, Any]) -> dict[str, Any]:

@@ -118,7 +118,7 @@ class Recorder:
                 with sentences(self.db_url, self.patience), self._transaction():
                     known = self.known.get(lesson) or known_cells(self.book, lesson, self.course)
                     document = _marked(result, lesson, path, known)
-                    self._enter(document, lesson, student, timestamp)
+                    self._enter(document, lesson, student, timestamp, result.get("late"))
                     part.write_text(nbformat.writes(document) + "\n", encoding="utf-8")
                 publish(part, self.course / "autograded" / student / lesson / f"{lesson}.ipynb", timestamp)
             self.known[lesson] = known
@@ -152,7 +152,7 @@ class Recorder:
             finally:
                 self.book.db.remove()
 
-    def _enter(self, document: Any, lesson: str, student: str, timestamp: str | None) -> None:
+    def _enter(self, document: Any, lesson: str, student: str, timestamp: str | None, late: Any) -> None:
         """Enter the scores of a marked notebook, as nbgrader's own SaveAutoGrades does."""
         self.book.update_or_create_student(student)
         given = {"timestamp": timestamp} if timestamp else {}
@@ -167,7 +167,11 @@ class Recorder:
         for comment in submitted.comments:
             comment.auto_comment = "No response." if _is_untouched(cells.get(comment.name)) else None
         self.book.db.flush()
-        self._penalise(submitted)
+        if late is None:
+            self._penalise(submitted)
+        else:  # the policy that `grade --late` was given
+            self.book.db.refresh(submitted, ["score"])
+            submitted.late_submission_penalty = submitted.score * (1 - late["share"]) if late["share"] < 1 else None
 
     def _penalise(self, submitted: Any) -> None:
         """Let the course's plugin for late submissions decide; where it has none, a penalty stays as it was entered."""

@@ -89,6 +89,7 @@ def mark(notebook: Any, result: Mapping[str, Any]) -> None:
         result: one object of the list that `dspark-mini grade --json` writes.
     """
     tasks = {check_cell(task["task"]): task for task in result["tasks"]}
+    notes = list(result.get("notes", ()))
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
@@ -99,6 +100,7 @@ def mark(notebook: Any, result: Mapping[str, Any]) -> None:
         if about.get("grade") and not about.get("solution"):
             task = tasks.get(about["grade_id"])
             text = all_of_task(task, REPORT_WIDTH) if task else str(result.get("reason") or NO_TASK)
+            text, notes = "\n".join([*notes, text]), []  # once, at the top
             points = _points(task, about["points"]) if task else 0.0
             cell.outputs = [
                 new_output("stream", name="stdout", text=text + "\n"),

@@ -29,7 +29,11 @@ TAKEN = (
 LEFT_OUT = (
     "grader/deploy/*",
     "grader/nbgrader_config.py",
+    "grader/export/comparison.py",
+    "grader/export/late.py",
     "grader/export/nbgrader_*.py",
+    "grader/export/points.py",
+    "grader/export/regrading.py",
     "grader/lessons/build.py",
     "grader/lessons/bundle.py",
     "grader/lessons/hidden/*",

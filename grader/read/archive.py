@@ -6,12 +6,14 @@ A path in the zip may name a submission; it never decides where anything is writ
 from __future__ import annotations
 
 import io
+import os
 import re
 import stat
 import zipfile
 import zlib
 from collections import Counter
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from grader.read.submissions import MAX_FILE
@@ -44,9 +46,11 @@ class Member:
 
     @property
     def saved(self) -> float:
-        """When it was saved: a number that is only good for comparing two files of one zip."""
-        year, month, day, hour, minute, second = self.information.date_time
-        return ((year * 372 + month * 31 + day) * 24 + hour) * 3600.0 + minute * 60 + second
+        """When it was saved, by this machine's clock, since a zip knows no time zones; 0 if unknown."""
+        try:
+            return datetime(*self.information.date_time).timestamp()
+        except (ValueError, OverflowError):
+            return 0.0
 
     @property
     def unreadable(self) -> str:
@@ -80,6 +84,7 @@ class Archive:
             self.__exit__()
             raise BadArchive(f"It holds more than {MAX_MEMBERS:,} files.")
         self.members = [Member(_parts(information.filename), information) for information in self._zip.infolist()]
+        self.handed_in: float | None = None  # when, of a zip that was handed in itself: its dates are the student's
         self._laid_down: Counter[str] = Counter()
 
     def __enter__(self) -> Archive:
@@ -114,6 +119,8 @@ class Archive:
             return f"It is one of too many files of {student}."
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
+        moment = member.saved if self.handed_in is None else self.handed_in
+        os.utime(target, (moment, moment))
         return ""
 
 

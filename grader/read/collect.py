@@ -84,7 +84,8 @@ class Contents:
         target = folder / ((own if own in lessons() else "submission") + suffix)
         archive, member = self.members[one.parts].pop(0)
         student = "/".join(one.owner) or one.name
-        return Source(_text(one.name), target, reason or archive.lay_down(member, target, student), one.owner)
+        reason = reason or archive.lay_down(member, target, student)
+        return Source(_text(one.name), target, reason, one.owner, "/".join(one.parts))
 
     def _add_member(self, parts: Parts, archive: Archive, member: Member) -> None:
         self.files.append(parts)
@@ -104,6 +105,7 @@ class Contents:
         if not any(not member.is_folder for member in archive.members):
             self.unopened[parts] = "Its zip is empty."
             return False
+        archive.handed_in = path.stat().st_mtime
         self.zips[parts] = archive
         self.add_archive(archive, (), parts)
         return True

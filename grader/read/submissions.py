@@ -29,6 +29,7 @@ class Source:
     path: Path
     unreadable: str = ""  # why it must not be read, where that is known before
     owner: tuple[str, ...] = ()  # the student's place below the folder or zip that was given
+    member: str = ""  # the path in the zip that it came from
 
 
 @dataclass(frozen=True)

@@ -200,6 +200,40 @@ def test_moodle_finds_a_participant_and_scales_the_grade(tmp_path: Path, submiss
     assert rows[0][:6] == ["Participant 657737", "Ada Park", "ada@uni.edu", "18", "28.00", "-"] and rows[1][3] == ""
 
 
+GERMAN = ["ID", "Vollständiger Name", "E-Mail-Adresse", "Status", "Bewertung", "Bestwertung"]
+GERMAN += ["Bewertung kann geändert werden", "Zuletzt geändert (Abgabe)", "Zuletzt geändert (Bewertung)"]
+WHEN = "Dienstag, 2. Dezember 2025, 10:37"
+
+
+@pytest.mark.parametrize("comments", [["Feedback als Kommentar"], []])
+def test_a_worksheet_in_another_language_is_filled_in_by_order_and_numbers(tmp_path: Path, comments: list[str]) -> None:
+    people = [("Teilnehmer/in657737", "Ada Park", "ada"), ("Teilnehmer/in657738", "Jun Li", "jun")]
+    rows = [
+        [number, name, f"{login}@uni.de", "Abgegeben", "", "28,00", "Ja", WHEN, "-", *("" for _ in comments)]
+        for number, name, login in people
+    ]
+    sheet = write_rows(tmp_path / "sheet.csv", [GERMAN + comments, *rows])
+    done = write_moodle([result(FOLDER), result("jun", 14)], sheet, tmp_path / "out.csv", LESSON)
+    written = read_rows(tmp_path / "out.csv")
+    assert done.written == 2 and written[0] == GERMAN + comments and [row[4] for row in written[1:]] == ["18", "28"]
+    assert [row[8] for row in written[1:]] == ["-", "-"] and all("points" in row[9] for row in written[1:] if comments)
+
+
+@pytest.mark.parametrize("cells", [("5,00", "28,00"), ("", "Skala")], ids=["two numbers that are the same", "scale"])
+def test_columns_that_cannot_be_told_apart_are_refused(tmp_path: Path, cells: tuple[str, str]) -> None:
+    row = ["Teilnehmer/in1", "Ada Park", "7", "8", *cells, "Ja", WHEN, "-"]
+    sheet = write_rows(tmp_path / "sheet.csv", [GERMAN, row])
+    with pytest.raises(ExportError, match="told apart"):
+        write_moodle([result("Ada Park")], sheet, tmp_path / "out.csv", LESSON)
+
+
+def test_later_versions_of_moodle_write_maximum_grade_with_a_small_letter(tmp_path: Path) -> None:
+    headings = [heading.replace("Maximum Grade", "Maximum grade") for heading in SHEET]
+    sheet = write_rows(tmp_path / "sheet.csv", [headings, participant(1, "Ada Park")])
+    write_moodle([result("Ada Park")], sheet, tmp_path / "out.csv", LESSON)
+    assert read_rows(tmp_path / "out.csv")[1][3] == "18"
+
+
 class Tags(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
