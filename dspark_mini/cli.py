@@ -13,7 +13,7 @@ from rich.console import Console
 from dspark_mini.appendix import commands as appendix_commands
 from dspark_mini.corpus import DOMAINS
 from dspark_mini.terminal import WorkFolder, console, flush_output, replace_unknown_letters, say
-from dspark_mini.workspace import WORK, UserError, copy_lessons, find_lesson, reset_lesson
+from dspark_mini.workspace import WORK, UserError, copy_lessons, find_lesson, reset_lesson, take_lessons_option
 
 if TYPE_CHECKING:
     from dspark_mini.race import RaceOptions
@@ -21,13 +21,18 @@ if TYPE_CHECKING:
 COMMAND_GROUP = "dspark_mini.commands"  # entry points: functions that add commands to the app
 # What pyproject.toml declares, for a copy on PYTHONPATH or an installation older than the declaration.
 GRADER = EntryPoint("grader", "grader.command:mount", COMMAND_GROUP)
-GRADER_COMMANDS = ("check", "hint", "grade", "bundle", "build")
+GRADER_COMMANDS = ("check", "hint", "grade", "bundle", "build", "new-lesson")
+NO_GRADER = (
+    "`dspark-mini COMMAND` needs the directory grader/, which the wheel does not contain; "
+    "install dspark_mini from its repository with `pip install -e`."
+)
 
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Build DFlash and DSpark speculative decoding, lesson by lesson.",
+    epilog="--lessons DIR, or DSPARK_MINI_LESSONS=DIR, adds the lessons in a directory of yours to every command.",
 )
 
 
@@ -174,29 +179,33 @@ def _on_own_functions(options: RaceOptions, folder: Path) -> RaceOptions:
 
 
 def mount_commands(app: typer.Typer) -> None:
-    """Let every entry point of COMMAND_GROUP add its commands; without the grader, its commands say what is missing."""
+    """Let every entry point of COMMAND_GROUP add its commands; without a grader that loads, its commands say why."""
     for entry_point in entry_points(group=COMMAND_GROUP) or (GRADER,):
         try:
             mount = entry_point.load()
         except ModuleNotFoundError as error:
             if error.name not in ("grader", GRADER.module):
                 raise
-            for name in GRADER_COMMANDS:
-                _add_refusal(app, name)
+            _add_refusals(app, NO_GRADER)
+        except UserError as error:  # a lesson kept outside the kit that cannot be loaded
+            _add_refusals(app, str(error))
         else:
             mount(app)
 
 
-def _add_refusal(app: typer.Typer, name: str) -> None:
+def _add_refusals(app: typer.Typer, why: str) -> None:
+    for name in GRADER_COMMANDS:
+        _add_refusal(app, name, why.replace("COMMAND", name))
+
+
+def _add_refusal(app: typer.Typer, name: str, why: str) -> None:
     @app.command(name, hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
     def refuse() -> None:
-        raise UserError(
-            f"`dspark-mini {name}` needs the directory grader/, which the wheel does not contain; "
-            "install dspark_mini from its repository with `pip install -e`."
-        )
+        raise UserError(why)
 
 
 app.add_typer(appendix_commands.app, name="appendix")
+take_lessons_option(sys.argv)  # before the grader is imported, which loads these lessons
 mount_commands(app)
 
 if __name__ == "__main__":

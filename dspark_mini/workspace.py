@@ -14,6 +14,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
 WORK = Path("work")  # the learner's directory, where no other is named
+LESSONS_VARIABLE = "DSPARK_MINI_LESSONS"  # names the directory with lessons kept outside the kit
 HINT_COUNTS, NOTEBOOK_CHECKS = ".hints.json", ".checks.json"
 
 
@@ -23,7 +24,8 @@ class UserError(Exception):
 
 def lesson_names() -> list[str]:
     """Return the names of the lessons in course order."""
-    names = sorted(path.stem for path in NOTEBOOKS.glob("[0-9]*.ipynb"))
+    own = (path.stem for path in own_files("*.ipynb") if path.stem == path.parent.name)
+    names = sorted([*(path.stem for path in NOTEBOOKS.glob("[0-9]*.ipynb")), *own])
     if not names:
         raise UserError(
             f"There are no lessons in {NOTEBOOKS}; install dspark_mini from its repository with `pip install -e`."
@@ -39,6 +41,49 @@ def find_lesson(text: str) -> str:
         if wanted == name or (wanted.isdecimal() and int(wanted) == int(name.split("_")[0])):
             return name
     raise UserError(f"There is no lesson {text!r}; the lessons are {', '.join(names)}.")
+
+
+def handed_out(lesson: str) -> Path:
+    """Return the notebook of a lesson as learners get it."""
+    return (own_folder(lesson) or NOTEBOOKS) / f"{lesson}.ipynb"
+
+
+def own_folder(lesson: str) -> Path | None:
+    """Return the directory of a lesson kept outside the kit; None for one of the kit's."""
+    folder = own_lessons() / lesson
+    return folder if folder.is_dir() else None
+
+
+def own_files(pattern: str) -> list[Path]:
+    """Find files in the directories of the lessons kept outside the kit."""
+    return sorted(own_lessons().glob(f"[0-9]*/{pattern}"))
+
+
+def own_lessons() -> Path:
+    """Return the directory with lessons kept outside the kit: the one in the variable, or lessons/ beside the kit.
+
+    Raises:
+        UserError: The variable names no directory.
+    """
+    named = os.environ.get(LESSONS_VARIABLE)
+    if named and not Path(named).is_dir():
+        raise UserError(f"There is no directory {named}, which --lessons or {LESSONS_VARIABLE} names.")
+    return Path(named).resolve() if named else ROOT / "lessons"
+
+
+def take_lessons_option(words: list[str]) -> None:
+    """Move `--lessons DIR` from a command into the variable, which kernels and workers inherit.
+
+    Args:
+        words: The command; the option may stand anywhere after the first word.
+    """
+    for at, word in enumerate(words):
+        if word == "--lessons" and at + 1 < len(words):
+            os.environ[LESSONS_VARIABLE] = words[at + 1]
+            del words[at : at + 2]
+            break
+    if os.environ.get(LESSONS_VARIABLE):
+        os.environ[LESSONS_VARIABLE] = os.path.abspath(os.environ[LESSONS_VARIABLE])
 
 
 def work_folder(folder: Path) -> Path:
@@ -66,7 +111,7 @@ def copy_lessons(folder: Path) -> dict[str, bool]:
         raise UserError(f"{folder} is a file, so no lessons can be copied there; choose a directory with --folder.")
     with _file_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        return {name: _copy_new(NOTEBOOKS / f"{name}.ipynb", folder / f"{name}.ipynb") for name in lesson_names()}
+        return {name: _copy_new(handed_out(name), folder / f"{name}.ipynb") for name in lesson_names()}
 
 
 def reset_lesson(lesson: str, folder: Path) -> Path | None:
@@ -85,7 +130,7 @@ def reset_lesson(lesson: str, folder: Path) -> Path | None:
         if os.path.lexists(notebook):
             number = next(n for n in range(1, 10_000) if not os.path.lexists(_kept(notebook, n)))
             kept = notebook.rename(_kept(notebook, number))
-        _copy_new(NOTEBOOKS / f"{lesson}.ipynb", notebook)
+        _copy_new(handed_out(lesson), notebook)
     return kept
 
 

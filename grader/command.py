@@ -1,7 +1,7 @@
-"""The grader's commands: `dspark-mini check`, `hint`, `grade`, `bundle` and `build`.
+"""The grader's commands: `dspark-mini check`, `hint`, `grade`, `bundle`, `build` and `new-lesson`.
 
-The command line of dspark_mini mounts them through an entry point. `grade`, `bundle` and `build` import what they need
-when they run: it takes time to load, and a learner's bundle does not contain all of it.
+The command line of dspark_mini mounts them through an entry point. The last four import what they need when they run:
+it takes time to load, and a learner's bundle does not contain all of it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from grader.run.kit import secret_from, use_secret
 
 def mount(app: typer.Typer) -> None:
     """Add the grader's commands to the command line of dspark_mini."""
-    for command in (check, hint, grade, bundle, build):
+    for command in (check, hint, grade, bundle, build, new_lesson):
         app.command()(command)
 
 
@@ -239,6 +239,17 @@ def build(
     if not changed:
         console.print("Every notebook is up to date.")
     raise typer.Exit(1 if check and changed else 0)
+
+
+def new_lesson(
+    name: Annotated[str, typer.Argument(help="Two digits and the name of its first function, such as 11_my_topic.")],
+) -> None:
+    """Write a lesson of your own, with one task to start from, into the directory that --lessons DIR names."""
+    with _instructor_modules("new-lesson"):
+        from grader.lessons.new_lesson import new_lesson
+
+    say(f"{new_lesson(name)} is a lesson that builds, checks and grades as it stands; docs/contributing.md goes on.")
+    say("Next: `dspark-mini build`.")
 
 
 @contextmanager

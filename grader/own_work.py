@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from dspark_mini.workspace import NOTEBOOKS, count_hint, lesson_names, recorded_checks
+from dspark_mini.workspace import count_hint, handed_out, lesson_names, recorded_checks
 from grader.check.report import PASS, Report
 from grader.lessons.tasks import Task
 from grader.read.submissions import Source, Unreadable, read_submission
@@ -119,7 +119,7 @@ def _is_renamed(path: Path) -> bool:
 
 
 def _is_fresh(notebook: Path, lesson: str) -> bool:
-    return notebook.read_bytes() == (NOTEBOOKS / f"{lesson}.ipynb").read_bytes()
+    return notebook.read_bytes() == handed_out(lesson).read_bytes()
 
 
 def _lesson_in(path: Path) -> str | None:

@@ -21,11 +21,12 @@ from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_task
 from traitlets.config.loader import PyFileConfigLoader
 
+from dspark_mini.workspace import handed_out
 from grader.export.nbgrader_cells import KnownCell, known_cells
 from grader.export.nbgrader_database import PATIENCE, GradebookError, alone, default_url, open_gradebook, sentences
 from grader.export.nbgrader_notebook import mark, part_file, publish, read_notebook, repaired, timestamp_beside
 from grader.export.rosters import why_no_score
-from grader.lessons.paths import NBGRADER_SOURCE, NOTEBOOKS, ROOT
+from grader.lessons.paths import NBGRADER_SOURCE, ROOT
 from grader.read.submissions import lessons
 from grader.run.grading import UNREADABLE
 
@@ -214,8 +215,7 @@ def _is_harmless(name: str) -> bool:
 def _marked(result: Mapping[str, Any], lesson: str, path: Path, known: dict[str, KnownCell]) -> Any:
     """Return the notebook with its report; of a file that cannot be read, the lesson as it was handed out."""
     submitted = None if result["status"] == UNREADABLE else read_notebook(path)
-    handed_out = NOTEBOOKS / f"{lesson}.ipynb"
-    document = repaired(submitted or nbformat.read(handed_out, as_version=4), known)
+    document = repaired(submitted or nbformat.read(handed_out(lesson), as_version=4), known)
     mark(document, result)
     return document
 

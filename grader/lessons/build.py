@@ -27,6 +27,7 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from dspark_mini.workspace import own_files
 from grader.check.report import FAIL, MISSING, PARTIAL
 from grader.lessons.checks import TASKS
 from grader.lessons.mistake_tables import table_file
@@ -65,7 +66,7 @@ def build(check: bool = False) -> list[Built]:
     Raises:
         BuildError: a lesson that breaks a rule; nothing is written then.
     """
-    files = [file for source in sorted(SOLUTIONS.glob("[0-9]*.py")) for file in lesson_files(source)]
+    files = [file for source in _sources() for file in lesson_files(source)]
     if check:
         files = [file for file in files if not file.path.is_relative_to(NBGRADER_SOURCE)]
     changed = [file for file in files if not file.is_current]
@@ -75,15 +76,20 @@ def build(check: bool = False) -> list[Built]:
     return changed
 
 
+def _sources() -> list[Path]:
+    return [*sorted(SOLUTIONS.glob("[0-9]*.py")), *own_files("lesson.py")]
+
+
 def lesson_files(source: Path) -> list[Built]:
     """Return the files of one lesson: its source with the bodies filled in, and its notebooks."""
-    lesson = source.stem
+    is_own = source.name == "lesson.py"  # kept outside the kit
+    lesson, folder = (source.parent.name, source.parent) if is_own else (source.stem, NOTEBOOKS)
     solved = fill(source.read_text(encoding="utf-8"), lesson)
     cells = list(_cells(solved))
     _check_lesson(lesson, cells)
     return [
         Built(source, solved),
-        Built(NOTEBOOKS / f"{lesson}.ipynb", notebook(cells, for_nbgrader=False)),
+        Built(folder / f"{lesson}.ipynb", notebook(cells, for_nbgrader=False)),
         Built(NBGRADER_SOURCE / lesson / f"{lesson}.ipynb", notebook(cells, for_nbgrader=True)),
         Built(*table_file(lesson)),
     ]

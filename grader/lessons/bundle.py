@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dspark_mini.files import atomic_write
+from dspark_mini.workspace import lesson_names, own_folder
 from grader.lessons.paths import ROOT
 from grader.lessons.stubs import REGION
 
@@ -39,9 +40,12 @@ LEFT_OUT = (
     "grader/lessons/hidden/*",
     "grader/lessons/mistake_tables.py",
     "grader/lessons/mutants/*",
+    "grader/lessons/new_lesson.py",
     "grader/lessons/record_texts.py",
     "grader/similarity/*",
+    "grader/lessons/template/*",
 )
+OWN_TAKEN = ("checks.py", "reference.py", "mistakes.json")  # of a lesson kept outside the kit
 FOLDER = "dspark_mini"
 DATE = (2026, 1, 1, 0, 0, 0)  # the same files make the same zip
 
@@ -63,12 +67,15 @@ def bundle_files() -> Iterator[tuple[str, bytes]]:
     for path in sorted(paths):
         name = path.relative_to(ROOT).as_posix()
         if path.is_file() and "__pycache__" not in path.parts and not any(map(path.relative_to(ROOT).match, LEFT_OUT)):
-            yield (
-                name,
-                without_secrets(path.read_text(encoding="utf-8")).encode()
-                if path.suffix == ".py"
-                else path.read_bytes(),
-            )
+            yield name, _without_solutions(path)
+    for folder in filter(None, map(own_folder, lesson_names())):
+        for path in (folder / name for name in (*OWN_TAKEN, f"{folder.name}.ipynb")):
+            yield f"lessons/{folder.name}/{path.name}", _without_solutions(path)
+
+
+def _without_solutions(path: Path) -> bytes:
+    data = path.read_bytes()
+    return without_secrets(path.read_text(encoding="utf-8")).encode() if path.suffix == ".py" else data
 
 
 def without_secrets(source: str) -> str:

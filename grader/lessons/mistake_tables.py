@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dspark_mini import clinic_bugs
+from dspark_mini.workspace import own_folder
 from grader.check.diagnosis import Known, Law, Probe, Table, answers_of, table_to_json
 from grader.check.judges import NotStarted, Stopped, Values
 from grader.lessons import checks, hidden, mistakes, mutants
@@ -171,7 +172,7 @@ PLAIN_MISTAKES: dict[str, Function] = {
 
 def table_file(lesson: str) -> tuple[Path, str]:
     """Return the file of a lesson's tables and what belongs in it; made anew only where a source has changed."""
-    path, sources = mistakes.FOLDER / f"{lesson}.json", _sources(lesson)
+    path, sources = mistakes.path_of(lesson), _sources(lesson)
     kept = path.read_text(encoding="utf-8") if path.exists() else ""
     if kept.startswith(f'{{\n"sources": "{sources}"'):
         return path, kept
@@ -196,6 +197,8 @@ def _sources(lesson: str) -> str:
     """Hash all that the tables of a lesson are made of."""
     folders = [Path(package.__path__[0]) for package in (checks, hidden, mutants)]
     paths = [path for folder in folders for path in sorted(folder.glob(f"lesson_{lesson[:2]}*"))]
+    if own := own_folder(lesson):
+        paths = [own / name for name in ("checks.py", "hidden.py", "mutants.diff") if (own / name).is_file()]
     tasks = [task for task in TASKS.values() if task.lesson == lesson]
     parts = [path.read_text(encoding="utf-8") for path in (*paths, Path(__file__))]
     parts += [inspect.getsource(task.reference) for task in tasks]

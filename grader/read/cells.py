@@ -19,8 +19,8 @@ from functools import cache
 from itertools import islice
 from typing import Any
 
+from dspark_mini.workspace import handed_out
 from grader.lessons.checks import TASKS
-from grader.lessons.paths import ROOT
 from grader.lessons.tasks import Task
 from grader.run.process import MAX_PIECE, Piece
 
@@ -138,7 +138,7 @@ def other_names(cells: list[Cell], lesson: str) -> dict[str, str]:
 @cache
 def originals_of(lesson: str) -> Mapping[str, Original]:
     """The code cells of a lesson as it is handed out, by name."""
-    path = ROOT / "notebooks" / f"{lesson}.ipynb"
+    path = handed_out(lesson)
     # The kit's own notebook is plain JSON; importing nbformat would take longer than grading a submission.
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"] if path.exists() else []
     marked = ((cell, cell["metadata"].get("dspark", {})) for cell in cells if cell["cell_type"] == "code")

@@ -12,6 +12,7 @@ import secrets
 from functools import cache
 from pathlib import Path
 
+from dspark_mini.workspace import own_files, own_lessons
 from grader.lessons.paths import ROOT
 
 KIT_FILES = (
@@ -27,8 +28,10 @@ KIT_FILES = (
 def kit_fingerprint() -> str:
     """Return a hash of every file of the kit that can affect a score."""
     digest = hashlib.sha256()
-    for path in sorted({path for pattern in KIT_FILES for path in ROOT.glob(pattern)}):
-        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    files = [(path, ROOT) for path in sorted({path for pattern in KIT_FILES for path in ROOT.glob(pattern)})]
+    files += [(path, own_lessons()) for pattern in ("*.py", "*.ipynb") for path in own_files(pattern)]
+    for path, folder in files:
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 

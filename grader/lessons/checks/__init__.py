@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 
+from grader.lessons.own import own_tasks
 from grader.lessons.tasks import Task
 
 try:
@@ -17,3 +18,4 @@ TASKS: dict[str, Task] = {
     for name in _LESSONS
     for task in importlib.import_module(f"{__name__}.{name}").TASKS
 }
+TASKS |= own_tasks(TASKS)

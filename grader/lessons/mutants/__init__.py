@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dspark_mini import clinic_bugs
+from dspark_mini.workspace import own_files
 from grader.lessons.checks import TASKS
 from grader.lessons.checks.cases import SUFFIX
 from grader.lessons.mutants.cases import wrong_cases
@@ -108,7 +109,7 @@ def patched(patch: Patch) -> str:
 
 def all_variants() -> Iterator[Variant]:
     """Yield the wrong and the right variants of every task."""
-    for path in sorted(Path(__file__).parent.glob("lesson_*.diff")):
+    for path in (*sorted(Path(__file__).parent.glob("lesson_*.diff")), *own_files("mutants.diff")):
         for patch in patches(path.read_text(encoding="utf-8")):
             caught_by = "" if patch.caught_by == "right" else patch.caught_by
             yield Variant(patch.task, patch.name, patch.about, caught_by, patched(patch))

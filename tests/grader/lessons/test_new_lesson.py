@@ -1,0 +1,111 @@
+"""A lesson kept outside the kit: made by the command, built, checked, graded, handed out; and those that are refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from grader.lessons.paths import ROOT
+
+NAME = "11_my_topic"
+# Builds the own lessons alone: those of the kit take long, and have tests of their own.
+BUILD = """
+from pathlib import Path
+from dspark_mini import cli
+from grader.lessons import build
+build.SOLUTIONS, build.NBGRADER_SOURCE = Path("none"), Path("nbgrader").absolute()
+cli.main()
+"""
+
+
+@pytest.fixture
+def typed(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Return a function that types a command in a directory beside that of the lessons."""
+    (tmp_path / "own").mkdir()
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "200", "NO_COLOR": "1"}
+    environment |= {"XDG_CONFIG_HOME": str(tmp_path)}
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        start = ("-c", BUILD) if words[0] == "build" else ("-m", "dspark_mini")
+        command = [sys.executable, *start, *words, "--lessons", "own"]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, encoding="utf-8")
+
+    return run
+
+
+def test_a_new_lesson_builds_checks_grades_and_is_handed_out(typed: Callable[..., object], tmp_path: Path) -> None:
+    def done(*words: str) -> str:
+        result = typed(*words)
+        assert result.returncode == 0, result.stdout + result.stderr  # type: ignore[attr-defined]
+        return result.stdout  # type: ignore[attr-defined,no-any-return]
+
+    done("new-lesson", NAME)
+    assert done("build").count("written") == 4  # notebook, nbgrader's, table; the source's cells are filled in
+    assert "up to date" in done("build", "--check")
+    done("reset", "11", "--folder", str(_made(tmp_path / "work")))
+    assert "not started" in done("check", "11")
+    assert "Hint 1 of 3" in done("hint", "11.1")
+
+    import jupytext
+
+    source = (tmp_path / "own" / NAME / "lesson.py").read_text(encoding="utf-8")
+    assert "BEGIN SOLUTION" in source
+    jupytext.write(jupytext.reads(source, fmt="py:percent"), tmp_path / "work" / f"{NAME}.ipynb")
+    assert "passes" in done("check", "11")
+    if shutil.which("bwrap"):
+        done("grade", "work", "--json", "all.json")
+        (result,) = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
+        assert result["lesson"] == NAME and result["status"] == "pass" and result["score"] == result["max_score"] > 4
+
+    done("bundle", "class.zip")
+    with zipfile.ZipFile(tmp_path / "class.zip") as bundle:
+        names = [name.split("/")[-1] for name in bundle.namelist() if f"lessons/{NAME}/" in name]
+        assert sorted(names) == [f"{NAME}.ipynb", "checks.py", "mistakes.json", "reference.py"]
+        assert b"np.mean" not in bundle.read(f"dspark_mini/lessons/{NAME}/reference.py")
+
+
+def test_names_that_are_taken_or_impossible_are_refused(typed: Callable[..., object], tmp_path: Path) -> None:
+    for name, why in {
+        "02_mine": "2.1",
+        "11_speedup": "0.2",
+        "11_class": "named like",
+        "my_topic": "named like",
+    }.items():
+        refused = typed("new-lesson", name)
+        assert refused.returncode == 2 and why in refused.stderr  # type: ignore[attr-defined]
+    assert list((tmp_path / "own").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('id="11.1"', 'id="2.1"', "task 2.1 of lesson 11_my_topic stands"),
+        ('lesson="11_my_topic"', 'lesson="11_other"', "of lesson 11_other stands in the directory"),
+        ("TASKS = (TASK_11_1,)", "TASKS = (TASK_11_1, TASK_11_1)", "two tasks 11.1"),
+        ("from .reference import my_topic", "from dspark_mini import speedup as my_topic", "that of task 0.2"),
+        ('values("no_lead", 1)', 'values("other", 1)', "hidden cases for ['no_lead']"),
+        ("TASKS = ", "TASKS == ", "line 43, cannot be used: NameError"),
+    ],
+)
+def test_a_lesson_that_does_not_fit_is_named(
+    typed: Callable[..., object], tmp_path: Path, old: str, new: str, why: str
+) -> None:
+    typed("new-lesson", NAME)
+    checks = tmp_path / "own" / NAME / "checks.py"
+    checks.write_text(checks.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    refused = typed("hint", "11.1")
+    assert refused.returncode == 2, refused.stderr  # type: ignore[attr-defined]
+    assert why in refused.stderr and str(checks.parent) in refused.stderr  # type: ignore[attr-defined]
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
