@@ -26,7 +26,7 @@ def new_lesson(name: str) -> Path:
     """
     number, function, folder = name[:2], name[3:], own_lessons() / name
     if not NAME.fullmatch(name) or keyword.iskeyword(function):
-        raise UserError(f"A lesson is named like 11_my_topic (two digits, small letters), not {name!r}.")
+        raise UserError(f"A lesson is named like 11_my_topic (10 to 99, small letters), not {name!r}.")
     for task in TASKS.values():
         if task.lesson[:2] == number or task.function == function:
             raise UserError(f"{name} cannot be made: task {task.id}, {task.function}, has this number or name already.")

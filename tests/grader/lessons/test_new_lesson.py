@@ -1,4 +1,4 @@
-"""A lesson kept outside the kit: made by the command, built, checked, graded, handed out; and those that are refused."""
+"""A lesson kept outside the kit: made, built, checked, graded, handed out; and those that are refused."""
 
 from __future__ import annotations
 
@@ -73,12 +73,8 @@ def test_a_new_lesson_builds_checks_grades_and_is_handed_out(typed: Callable[...
 
 
 def test_names_that_are_taken_or_impossible_are_refused(typed: Callable[..., object], tmp_path: Path) -> None:
-    for name, why in {
-        "02_mine": "2.1",
-        "11_speedup": "0.2",
-        "11_class": "named like",
-        "my_topic": "named like",
-    }.items():
+    odd = dict.fromkeys(("11_class", "my_topic", "../11_x"), "named like")
+    for name, why in ({"10_mine": "task 10.1", "11_speedup": "task 0.2"} | odd).items():
         refused = typed("new-lesson", name)
         assert refused.returncode == 2 and why in refused.stderr  # type: ignore[attr-defined]
     assert list((tmp_path / "own").iterdir()) == []
@@ -87,23 +83,24 @@ def test_names_that_are_taken_or_impossible_are_refused(typed: Callable[..., obj
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ('id="11.1"', 'id="2.1"', "task 2.1 of lesson 11_my_topic stands"),
+        ('"11.1"', '"2.1"', "task 2.1 of lesson 11_my_topic stands"),
         ('lesson="11_my_topic"', 'lesson="11_other"', "of lesson 11_other stands in the directory"),
         ("TASKS = (TASK_11_1,)", "TASKS = (TASK_11_1, TASK_11_1)", "two tasks 11.1"),
         ("from .reference import my_topic", "from dspark_mini import speedup as my_topic", "that of task 0.2"),
         ('values("no_lead", 1)', 'values("other", 1)', "hidden cases for ['no_lead']"),
-        ("TASKS = ", "TASKS == ", "line 43, cannot be used: NameError"),
+        ("TASKS = ", "TASKS == ", "line 35, cannot be used: NameError"),
     ],
 )
 def test_a_lesson_that_does_not_fit_is_named(
     typed: Callable[..., object], tmp_path: Path, old: str, new: str, why: str
 ) -> None:
     typed("new-lesson", NAME)
-    checks = tmp_path / "own" / NAME / "checks.py"
-    checks.write_text(checks.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    folder = tmp_path / "own" / NAME
+    for path in (folder / "checks.py", folder / "hidden.py"):
+        path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
     refused = typed("hint", "11.1")
     assert refused.returncode == 2, refused.stderr  # type: ignore[attr-defined]
-    assert why in refused.stderr and str(checks.parent) in refused.stderr  # type: ignore[attr-defined]
+    assert why in refused.stderr and str(folder) in refused.stderr  # type: ignore[attr-defined]
 
 
 def _made(folder: Path) -> Path:
