@@ -48,7 +48,8 @@ class FailingCase:
             return (("expected", "arguments that the contract accepts"), ("got", str(error)))
         positional = self.contract.signature.bind(**converted).args
         if same_value(self.faulty(*positional), right):
-            return (("expected", "a call on which the function is wrong"), ("got", f"{shown(right)}, as it returns"))
+            got = f"{shown(right)}, as it returns: either the bug does not show here, or this result has it, too"
+            return (("expected", "a call on which the function is wrong, and the right result"), ("got", got))
         if oracle is not None and not same_value(oracle(*positional), right):
             return (("expected", "the result that the docstring demands"), ("got", shown(right)))
         return ()

@@ -22,7 +22,7 @@ from grader.run.child.calling import Batch, Call, Caller, Outcome, Seed, live
 Evidence = tuple[tuple[str, str], ...]
 HIDDEN: Evidence = ()
 LISTS = "tokens and counts are lists; np.asarray makes an array of one"
-NEW_CASE = ("case", "a new one in every check; those of the lesson's examples pass")
+NEW_CASE = ("case", "a new one in every check; the lesson's examples, of which the hint may speak, pass")
 
 
 class NotStarted(Exception):

@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from grader.check.comparison import same_value, shown, type_fault
 from grader.check.judges import Evidence, Example, Session, told
@@ -27,8 +30,14 @@ class PlainTypes:
         """Compare the types of every result with those of the expected one."""
         for example, outcome in zip(self.examples, session.outcomes(batch_of(self.examples, session))):
             if fault := type_fault(example.expected, outcome.value):
-                return session.evidence(example.call, f"{shown(example.expected)} in plain types", fault)
+                return session.evidence(example.call, _in_types(example.expected), fault)
         return None
+
+
+def _in_types(expected: Any) -> str:
+    if isinstance(expected, np.ndarray):
+        return f"an array of dtype {expected.dtype}"
+    return f"{shown(expected)} in plain types"
 
 
 @dataclass(frozen=True)

@@ -83,8 +83,8 @@ def manners(returns: str, examples: tuple[Example, ...]) -> tuple[Property, ...]
             "plain_types",
             1,
             f"The result is made of {returns}.",
-            "int(x), float(x) and .tolist() turn NumPy's numbers into plain ones; where an array is asked for, return "
-            "one of the right dtype.",
+            "Where an array is asked for, return one of this dtype, made by np.array if need be; elsewhere int(x), "
+            "float(x) and .tolist() make plain numbers of NumPy's.",
             PlainTypes(examples),
             after_values=True,
         ),

@@ -127,6 +127,7 @@ TASK_4_3 = Task(
             "A bin counts by its share of the samples.",
             "By hand: one sample of four is in the first bin, three are in the second. The gaps are .25 and 1/12.",
             example([0.25, 0.75, 0.75, 0.75], [0, 1, 1, 0], 2, gives=0.125),
+            example([0.125, 0.25, 0.375, 0.875], [1, 0, 0, 1], 2, gives=0.09375),
         ),
         values("edges_belong_to_upper_bin", 2)(
             "On the edge of two bins a sample belongs to the upper one; 1 belongs to the last bin.",

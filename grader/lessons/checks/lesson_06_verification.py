@@ -125,7 +125,7 @@ TASK_6_4 = Task(
             "missing of token 2?",
             LawCase(SINGLE, {((0,), (2, 0)): 1 / 2, ((), (0,)): 1 / 3, ((), (1,)): 1 / 6}),
         ),
-        law("siblings_in_turn", 3, outcome_of=path_and_tokens, samples=200, in_words=walk_in_words)(
+        law("siblings_in_turn", 3, outcome_of=path_and_tokens, samples=600, in_words=walk_in_words)(
             "The next child is tried with the residual as p, and with q renormalised without the token tried.",
             "Child 0 passes with .1/.6; then p = (0, .2, .8) and q = (0, .75, .25), and child 1 passes with 4/15.",
             LawCase(PAIR, {((0,), (0, 2)): 1 / 6, ((1,), (1, 2)): 2 / 9, ((), (2,)): 11 / 18}),

@@ -34,6 +34,7 @@ TASK_8_10 = Task(
             "An accepted draft can be a stop token too, not only the target's own token at the end.",
             example([7], [5, 2, 8], [2], gives={"output": [7, 5, 2], "finished": True}),
             example([], [2, 2, 4], [3, 2], gives={"output": [2], "finished": True}),
+            example([], [5, 4, 2], [2, 4], gives={"output": [5, 4], "finished": True}),
         ),
         values("rounds_without_early_stop", 1)(
             "Without a stop token all of the round is kept; one at the end finishes as well.",
