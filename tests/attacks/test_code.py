@@ -42,7 +42,7 @@ LOOPS: dict[str, tuple[str, str]] = {
         "0 timeout", function("lock.acquire()", "import threading\nlock = threading.Lock()\nlock.acquire()"),
     ),
     "cells that never end, before the answer": ("full pass", "while True: pass\n# %%\nwhile True: pass\n# %%\nRIGHT"),
-    "a cell that never ends, with the answer in it": ("0 timeout", "while True: pass\nRIGHT"),
+    "a cell that never ends, with the answer in it": ("full pass", "while True: pass\nRIGHT"),
     "a hidden case that hangs": (
         "0 timeout",
         "import time\nRIGHT\n# %%\nright = conditional_acceptance\n"
@@ -87,7 +87,7 @@ EXITS: dict[str, tuple[str, str]] = {
     "os._exit": ("0 error", function("os._exit(0)", "import os")),
     "os._exit in a cell": ("full pass", "import os\nos._exit(0)\n# %%\nRIGHT"),
     "os._exit in many cells": ("full pass", "# %%\n".join(["import os\nos._exit(0)\n"] * 8 + ["RIGHT"])),
-    "os._exit with the answer": ("0 error", "RIGHT\nimport os\nos._exit(0)"),
+    "os._exit with the answer": ("full pass", "RIGHT\nimport os\nos._exit(0)"),
     "a kill signal": ("0 error", function("os.kill(os.getpid(), signal.SIGKILL)", "import os, signal")),
     "an alarm that is left": ("full pass", "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\n# %%\nRIGHT"),
     "a segmentation fault": ("0 error", function("ctypes.string_at(0)", "import ctypes")),

@@ -20,6 +20,7 @@ from dspark_mini.contracts import (
     token,
     tokens,
 )
+from grader.check.policies import sample_views
 from grader.lessons.checks import TASKS
 from grader.lessons.tasks import Task
 from grader.run.child.calling import Call, copied, live
@@ -30,7 +31,8 @@ WITH_ARGUMENTS = {name: task for name, task in TASKS.items() if task.contract.ki
 def visible_call(task: Task) -> Call:
     """A good call of a task: its longest visible example."""
     judge: Any = next(p.judge for p in task.properties if p.name == "input_unchanged")
-    call = max((example.call for example in judge.examples), key=lambda call: len(repr(call)))
+    calls = [example.call for example in judge.examples] if hasattr(judge, "examples") else sample_views()
+    call = max(calls, key=lambda call: len(repr(call)))
     return Call(tuple(live(argument) for argument in copied(call.args)), call.kwargs)
 
 
