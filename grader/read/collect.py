@@ -119,7 +119,7 @@ def find_submissions(
     Args:
         paths: notebooks, .py files, zips, or folders that are searched through to the bottom.
         unpacked: an empty folder, in which the submissions of zips are laid down.
-        pass_over: told of each file and folder that is no part of a submission, and why.
+        pass_over: called with each file or folder that is not part of a submission, and the reason.
 
     Returns:
         One source per submission, each under its own name; only notebooks of one student that are of different
