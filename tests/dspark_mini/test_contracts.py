@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import copy
+import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+import dspark_mini as kit
+from dspark_mini.clinic import draft_in_target_ids
 from dspark_mini.contracts import (
     bias_rows,
     integer,
@@ -47,6 +51,57 @@ def test_bad_input_gets_a_sentence_with_the_argument_and_is_left_alone(task: Tas
         assert repr(before) == repr({key: value for key, value in arguments.items() if key != "rng"})
         tried += 1
     assert tried >= len(good.args)
+
+
+RNG = np.random.default_rng(0)
+HALVES = [0.5, 0.5]
+TOGETHER: list[tuple[Callable[[], Any], str]] = [  # what arguments must obey together
+    (lambda: kit.speedup(1.0, 0.0, 0.0, 1.0), "draft_time, verify_time and correction_time are all 0"),
+    (lambda: kit.net_benefit([0.5], 1, 0.0, [1.0, 0.0], 1.0), "verify_times[1] must be above 0"),
+    (lambda: kit.acceptance_probability(HALVES, [1.0, 0.0], 1), "q[1] is 0, so token 1 cannot have been drafted."),
+    (
+        lambda: kit.verify_sampling([0, 1], [HALVES, [1.0, 0.0]], [HALVES] * 3, RNG),
+        "draft_probs[1] gives 0 to token 1, which was drafted there.",
+    ),
+    (lambda: kit.choose_confident_prefix([0.5], 0.5, 3, 2), "max_tokens must be a whole number of at least 3, not 2"),
+    (lambda: kit.build_draft_record("dspark", [4, 5], [0.5], 0.5), "confidences has 1 entry, but axis 0 must be γ = 2"),
+    (
+        lambda: kit.schedule_prefixes([[0.5], [0.5]], [0.0, 1.0]),
+        "steps_per_second has 2 entries, but needs one for a batch of 2.",
+    ),
+    (
+        lambda: kit.verify_tree_greedy([5, 6, 7, 6], [-1, 0, 0, 0], [1] * 5),
+        "tokens[3] is 6, the same as that of its sibling, node 1.",
+    ),
+    (
+        lambda: kit.verify_tree_sampling([0], [-1], [[0, 1], [1, 0]], [HALVES] * 2, RNG),
+        "tokens[0] is 0, which draft_probs[0] gives probability 0.",
+    ),
+    (lambda: kit.best_block_size([1, 3], [2, 2], [4.0, 5.0]), "accepted_counts[1] must be a whole number from 0 to 2"),
+    (lambda: kit.best_block_size([0], [0], [4.0]), "verified_counts holds no draft"),
+    (lambda: kit.keep_drafting([4, 4], [3, 6], 1.5, 2, 8), "emitted[1] must be a whole number from 1 to 5, not 6."),
+    (lambda: kit.round_totals([4, 4], [3, 4], [2, 3], [2, 4]), "emitted[0] must be a whole number from 3 to 3, not 2."),
+    (lambda: kit.round_totals([4], [5], [2], [3]), "verified[0] must be a whole number from 0 to 4, not 5."),
+    (
+        lambda: draft_in_target_ids(0, HALVES, [0, 3], 4),
+        "d2t[1] must lead to a token below 4, not to 1 + 3 = 4.",
+    ),
+    (
+        lambda: draft_in_target_ids(0, HALVES, [1, 0], 4),
+        "d2t[1] must lead to a token of its own, not to 1 as d2t[0] does.",
+    ),
+    (lambda: kit.cache_mask(5, 2, 6), "slots must be a whole number of at least 7, not 6"),
+    (lambda: kit.speeds_from_times([2, 4], [0.25, 0.5], 4), "batch_sizes[0] must be 1, the smallest batch, not 2"),
+    (lambda: kit.speeds_from_times([1, 4, 4], [0.25, 0.5, 0.5], 4), "batch_sizes[2] must be above 4"),
+    (lambda: kit.speeds_from_times([1, 2], [0.25, 0.5], 5), "largest must be at most 2, the last size that was"),
+    (lambda: kit.speedup_with_interval([10], [1.0], [10], [0.5]), "plain_tokens has 1 entry, but an interval takes"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "sentence"), TOGETHER)
+def test_arguments_that_do_not_fit_together_get_a_sentence(wrong: Callable[[], Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
+        wrong()
 
 
 @pytest.mark.parametrize("task", WITH_ARGUMENTS.values(), ids=WITH_ARGUMENTS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -18,7 +17,6 @@ MANY, FEW = settings(max_examples=60, deadline=None), settings(max_examples=15, 
 SEEDS = st.integers(0, 2**32 - 1)
 ROWS = st.lists(st.lists(st.floats(0.05, 0.99), min_size=1, max_size=4), min_size=1, max_size=3)
 TIED_ROWS = st.lists(st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.5, 1.0]), max_size=4), min_size=1, max_size=4)
-STAIRS = [0.0, *(1.0 / (10 + 4 * math.ceil(batch / 4)) for batch in range(1, 9))]
 Rows = list[list[float]]
 
 
@@ -49,12 +47,6 @@ def test_no_other_use_of_the_budget_is_expected_to_yield_more(rows: Rows, budget
     best = max(tau(rows, lengths) for lengths in choices(rows) if sum(lengths) <= budget)
     assert tau(rows, chosen) == pytest.approx(best, rel=1e-12)
     assert sum(chosen) == min(budget, sum(a > 0 for row in rows for a in np.cumprod(row)))
-
-
-def test_staircase_ends_the_search_at_3_where_7_is_best() -> None:
-    rows = [[0.9] * 7]
-    assert schedule_prefixes(rows, STAIRS) == [3] and lagged_budget(rows, STAIRS) == 7
-    assert tau(rows, [3]) * STAIRS[4] / (tau(rows, [7]) * STAIRS[8]) == pytest.approx(0.776, abs=5e-4)
 
 
 class Toy:
@@ -116,12 +108,3 @@ def test_search_that_keeps_admitting_emits_85_to_15_instead_of_70_to_30() -> Non
     _, law = distance([toy], lambda rows: allocate_budget(rows, lagged_budget(rows, speeds)))
     assert law.reshape(2, 4).sum(axis=1) == pytest.approx([0.85, 0.15], abs=1e-12)
     assert distance([toy], lambda rows: schedule_prefixes(rows, speeds))[0] < 1e-12
-
-
-def test_batch_without_requests_or_without_drafts_is_legal_and_a_table_without_its_entry_is_not() -> None:
-    assert schedule_prefixes(np.zeros((0, 3)), [0]) == [] and schedule_prefixes(np.zeros((2, 0)), [0, 1, 1]) == [0, 0]
-    assert allocate_budget([], 3) == [] and lagged_budget([], [0]) == 0 and lagged_budget([[], []], [0, 1, 1]) == 0
-    with pytest.raises(ValueError, match=r"steps_per_second has 2 entries, but needs one for a batch of 2\."):
-        schedule_prefixes([[0.5], [0.5]], [0.0, 1.0])
-    with pytest.raises(ValueError, match=r"confidences\[1\]\[2\] must be a number from 0 to 1, not 1\.25\."):
-        schedule_prefixes([[0.5], [0.5, 0.5, 1.25]], [1.0] * 9)

@@ -1,0 +1,169 @@
+"""Laws of graded functions that no oracle states: what is emitted follows the target, and intervals hold the truth.
+
+Their values are tested where they are graded: `TASKS[id].check(reference)` compares them with the task's oracle.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dspark_mini import (
+    build_draft_record,
+    draft_inputs,
+    fit_sequential_temperatures,
+    residual_distribution,
+    speedup_with_interval,
+    verification_mask,
+    verify_sampling,
+    verify_tree_sampling,
+)
+from dspark_mini.laws import exact_law
+
+MANY = settings(max_examples=30, deadline=None)
+SEEDS = st.integers(0, 2**32 - 1)
+Row = np.ndarray
+Text = tuple[int, ...]
+Target = Callable[[Text], Row]
+
+
+# --- Verification by enumeration: every draft, every outcome of every draw --------------------------------------------
+
+
+def random_target(seed: int, vocabulary: int) -> Target:
+    """A target whose row depends on the whole text before it."""
+    return lambda text: np.random.default_rng([seed, *text]).dirichlet(np.full(vocabulary, 0.7))
+
+
+def rows_of(target: Target, drafts: Text) -> list[Row]:
+    """One forward: the target's rows before and after each of the drafts."""
+    return [target(drafts[:k]) for k in range(len(drafts) + 1)]
+
+
+def completions(target: Target, text: Text, length: int) -> Iterator[tuple[Text, float]]:
+    """All ways in which the target may go on, up to a length, with their probabilities."""
+    for rest in itertools.product(range(target(text).size), repeat=length - len(text)):
+        done = text + rest
+        yield done, float(np.prod([target(done[:k])[done[k]] for k in range(len(text), length)]))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("gamma", [0, 1, 2])
+def test_text_after_a_round_is_distributed_exactly_as_the_targets(seed: int, gamma: int) -> None:
+    """A round that ends early is completed by the target itself."""
+    target, drafter = random_target(seed, 3), random_target(seed + 50, 3)
+    law: Counter[Text] = Counter()
+    for drafts in itertools.product(range(3), repeat=gamma):
+        q, p = rows_of(drafter, drafts)[:gamma], rows_of(target, drafts)
+        drafted = float(np.prod([row[token] for row, token in zip(q, drafts)]))
+        rounds = exact_law(lambda rng, d=drafts, q=q, p=p: tuple(verify_sampling(d, q, p, rng)["tokens"]))
+        for tokens, share in rounds.items():
+            for text, chance in completions(target, tokens, gamma + 1):
+                law[text] += drafted * share * chance
+    for text, alone in completions(target, (), gamma + 1):
+        assert law[text] == pytest.approx(alone, abs=1e-12)
+
+
+def draws(q: Row, count: int) -> Iterator[tuple[list[int], float]]:
+    """All ordered draws without replacement with their probabilities."""
+    for order in map(list, itertools.permutations(range(3), count)):
+        left = 1.0 - np.cumsum([0.0, *q[order]])[:-1]
+        if (q[order] > 0).all():
+            yield order, float(np.prod(q[order] / left))
+
+
+@MANY
+@given(SEEDS, st.integers(0, 3))
+def test_a_tree_emits_what_follows_the_target_whatever_the_drafter_draws(seed: int, count: int) -> None:
+    rng, law = np.random.default_rng(seed), np.zeros(3)
+    p, q = rng.dirichlet(np.full(3, 0.7), size=2)
+    q[rng.integers(3)] *= rng.integers(2)  # now and then a token that is never drafted
+    q /= q.sum()
+    for children, weight in draws(q, min(count, int((q > 0).sum()))):
+        arguments = children, [-1] * len(children), [q] * (len(children) + 1), [p] * (len(children) + 1)
+        first = exact_law(lambda rng, a=arguments: verify_tree_sampling(*a, rng)["tokens"][0])
+        for token, chance in first.items():
+            law[token] += weight * chance
+    assert law == pytest.approx(p, abs=1e-12)
+
+
+def test_results_share_no_memory_with_the_arguments_or_within_themselves() -> None:
+    p, tokens = np.array([0.5, 0.5]), [3, 1]
+    residual_distribution(p, p)[0] = 9.0
+    record = build_draft_record("dflash", tokens, [0.75, 0.75], 0.5)
+    record["verify_tokens"].clear()
+    assert record["block_tokens"] == tokens == [3, 1] and p[0] == 0.5
+    record["block_tokens"].clear()
+    assert tokens == [3, 1]
+
+
+# --- Masks and layouts ------------------------------------------------------------------------------------------------
+
+
+def attend(queries: Row, keys: Row, values: Row, mask: Row) -> Row:
+    """Apply one softmax attention head; what is masked gets the score −inf."""
+    scores = np.where(mask, queries @ keys.T, -np.inf)
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return (weights / weights.sum(axis=1, keepdims=True)) @ values
+
+
+@MANY
+@given(st.tuples(st.integers(0, 6), st.integers(0, 5)).filter(any), SEEDS)
+def test_one_forward_through_two_layers_equals_decoding_token_by_token(lengths: tuple[int, int], seed: int) -> None:
+    n, rng = sum(lengths), np.random.default_rng(seed)
+    embedded, weights = rng.normal(size=(n, 4)), rng.normal(size=(2, 3, 4, 4)) / 2.0
+    together = embedded
+    for wq, wk, wv in weights:
+        together = together + attend(together @ wq, together @ wk, together @ wv, verification_mask(*lengths))
+    cached: list[list[Row]] = [[], []]  # what each layer has read so far
+    for position, row in enumerate(embedded):
+        for read, (wq, wk, wv) in zip(cached, weights):
+            read.append(row)
+            seen = np.array(read)
+            row = row + attend((row @ wq)[None], seen @ wk, seen @ wv, np.ones((1, position + 1), dtype=bool))[0]
+        assert np.allclose(row, together[position], atol=1e-9)
+
+
+@pytest.mark.parametrize("layout", ["dflash", "dspark"])
+@pytest.mark.parametrize("gamma", [1, 7])
+def test_an_oracle_drafter_is_accepted_in_full_and_one_row_late_hardly_ever(layout: str, gamma: int) -> None:
+    text = np.random.default_rng(gamma).integers(50, size=600)
+    first = 1 if layout == "dspark" else 0  # DSpark's anchor predicts x_1, DFlash's repeats x_0
+    for late in (0, 1):
+        accepted = []
+        for start in range(0, 500, gamma + 1):
+            inputs, positions = draft_inputs(text[start], 99, gamma, layout)
+            said = text[start + first + late : start + first + late + len(inputs)]  # by a perfect drafter, row by row
+            accepted.append(np.cumprod(said[positions] == text[start + 1 : start + 1 + gamma]).sum())
+        assert np.mean(accepted) == gamma if late == 0 else np.mean(accepted) < 0.1 * gamma
+
+
+# --- Statistics -------------------------------------------------------------------------------------------------------
+
+
+def test_stated_temperatures_are_found_again_and_depend_on_what_comes_before_only() -> None:
+    rng, stated, grid = np.random.default_rng(0), np.array([2.0, 0.5, 3.0]), np.arange(1, 33) / 8
+    truth = rng.normal(1.0, 1.3, size=(4000, 3))
+    accepted = np.cumprod(rng.random(truth.shape) < 1.0 / (1.0 + np.exp(-truth)), axis=1)
+    fitted = fit_sequential_temperatures(truth * stated, accepted, grid)
+    assert fitted == pytest.approx(stated, rel=0.35)
+    assert (fitted[:2] == fit_sequential_temperatures(truth[:, :2] * stated[:2], accepted[:, :2], grid[::-1])).all()
+
+
+def test_the_interval_holds_the_truth_about_as_often_as_it_says() -> None:
+    rng, hits = np.random.default_rng(0), 0
+    for _ in range(400):
+        length = rng.integers(20, 90, size=40)
+        plain = length * 0.02 * rng.lognormal(0.0, 0.1, size=40)
+        other = length * 0.01 * rng.lognormal(0.0, 0.3, size=40) / math.exp((0.3**2 - 0.1**2) / 2)
+        found: Any = speedup_with_interval(length, plain, length, other)
+        hits += found["low"] <= 2.0 <= found["high"]
+    assert 0.90 <= hits / 400 <= 0.99
