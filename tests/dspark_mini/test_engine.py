@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import zip_longest
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,9 +21,10 @@ from dspark_mini import (
     sample_markov_block,
 )
 from dspark_mini.drafts import draw, draw_distinct, sample_markov_chain, softmax
-from dspark_mini.engine import Steps, Trace, TreeSteps, generate
+from dspark_mini.engine import Steps, generate
 from dspark_mini.laws import exact_law
-from dspark_mini.toy import Cache, ToyAutoregressiveDrafter, ToyDrafter, ToyTarget
+from dspark_mini.toy import Cache, ToyTarget
+from tests.dspark_mini.toys import DRAFTERS, chains, distance, run, trees
 
 FAST = settings(max_examples=40, deadline=None)
 SEEDS = st.integers(0, 2**16)
@@ -32,33 +35,10 @@ DRAFT_STEPS: dict[str, dict[str, Any]] = {
     "3.2": {"draft_sampling": sample_markov_block},
     "2.2 and 3.2": {"draft_markov": dspark_markov_candidates, "draft_sampling": sample_markov_block},
 }
-DRAFTERS: dict[str, Callable[..., Any]] = {
-    "dspark": ToyDrafter,
-    "dflash": lambda table, noise, seed: ToyDrafter(table, noise, seed, markov=False),
-    "autoregressive": ToyAutoregressiveDrafter,
-}
 
 
 def confident_prefix(threshold: float) -> Callable[[Any], int]:
     return lambda confidences: choose_confident_prefix(confidences, threshold, 1, 8)
-
-
-def chains(block_size: int, **steps: Any) -> Steps:
-    return Steps(block_size=lambda trace: block_size, **steps)
-
-
-def run(
-    seed: int, steps: Steps | None, drafter: str = "dspark", noise: float = 0.5, slots: int = 999, **how: Any
-) -> Trace:
-    """Generate with a fresh toy; steps None is plain decoding."""
-    target = ToyTarget.random(6, seed)
-    target.cache = Cache(slots)
-    model = None if steps is None else DRAFTERS[drafter](target.table, noise, seed + 1)
-    how = {"prompt": [1, 2], "max_new_tokens": 20, "stop_tokens": [0]} | how
-    trace = generate(target, model, steps=steps or Steps(), **how)
-    for cache in (target.cache, *([] if model is None else [model.cache])):
-        assert cache.tokens == [*how["prompt"], *trace.output][:-1]
-    return trace
 
 
 @given(SEEDS, st.integers(0, 7), st.sampled_from([*DRAFTERS]), st.sampled_from([*DRAFT_STEPS]), st.floats(0.0, 1.0),
@@ -72,6 +52,18 @@ def test_the_greedy_text_is_that_of_plain_decoding(
     assert run(seed, steps, drafter, noise).output == run(seed, None).output
 
 
+@given(SEEDS, st.integers(0, 5), st.integers(1, 4), st.integers(0, 12), st.floats(0.0, 5.0), st.booleans(),
+       st.integers(0, 5), st.integers(1, 20))  # fmt: skip
+@FAST
+def test_with_trees_too_where_stop_tokens_and_caps_end_the_text_inside_a_path(
+    seed: int, levels: int, width: int, max_nodes: int, noise: float, markov: bool, stop: int, cap: int
+) -> None:
+    how: dict[str, Any] = {"stop_tokens": [stop], "max_new_tokens": cap}
+    steps = trees(levels, width=width, max_nodes=max_nodes)
+    text = run(seed, steps, "dspark" if markov else "dflash", noise, **how).output
+    assert text == run(seed, None, **how).output
+
+
 @given(SEEDS, st.integers(0, 30))
 @FAST
 def test_plain_decoding_follows_the_argmax_of_the_table(seed: int, cap: int) -> None:
@@ -81,10 +73,7 @@ def test_plain_decoding_follows_the_argmax_of_the_table(seed: int, cap: int) -> 
     assert run(seed, None, max_new_tokens=cap).output == text[2:]
 
 
-WAYS = {
-    "chain": Steps(block_size=lambda trace: 7),
-    "tree": Steps(block_size=lambda trace: 7, tree=TreeSteps(widths=(2, 2, 1, 1))),
-}
+WAYS = {"chain": chains(7), "tree": trees(7, widths=(2, 2, 1, 1))}
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -116,39 +105,25 @@ def test_a_text_that_stops_before_its_cap_needs_no_more_slots_than_plain_decodin
     assert run(seed, WAYS[way], slots=1 + len(plain) + spare).output == plain
 
 
-@given(SEEDS, st.integers(0, 6), st.sampled_from([0.0, 0.7, 1.0]), st.sampled_from([*DRAFTERS]))
+@given(SEEDS, st.integers(0, 6), st.sampled_from([0.0, 0.7, 1.0]), st.sampled_from([*DRAFTERS, "tree"]))
 @FAST
-def test_the_counts_of_a_trace_add_up_and_a_seed_decides_them(
-    seed: int, block_size: int, temperature: float, drafter: str
+def test_the_counts_of_a_trace_add_up_and_a_seed_decides_it(
+    seed: int, block_size: int, temperature: float, way: str
 ) -> None:
+    steps = WAYS["tree"] if way == "tree" else chains(block_size, trim=confident_prefix(0.4))
+    drafter = "dspark" if way == "tree" else way
     once, again = (
-        run(seed, chains(block_size, trim=confident_prefix(0.4)), drafter, temperature=temperature,
-            rng=np.random.default_rng(seed)) for _ in range(2)
-    )  # fmt: skip
-    assert once.output == again.output and once.counts == again.counts
+        run(seed, steps, drafter, temperature=temperature, rng=np.random.default_rng(seed)) for _ in range(2)
+    )
     assert once.totals == round_totals(**once.counts)
     assert once.totals["emitted"] == len(once.output) <= 20
     assert 0 not in once.output[:-1] and (once.output[-1] == 0 or len(once.output) == 20)
-    for round_ in once.rounds:
-        assert len(round_.confidences) == len(round_.drafted)
-        assert list(round_.seconds) == ["draft", "head", "verify", "commit"] and min(round_.seconds.values()) >= 0.0
-
-
-# At a temperature: the exact distribution of the text, in which every coin is followed both ways.
-
-
-def distance(steps: Steps, drafter: str, length: int = 2) -> float:
-    """The total variation between the first two tokens of the emitted texts and the target's own."""
-    target = ToyTarget.random(3, seed=4, sharpness=1.0)
-
-    def first_two(rng: Any) -> tuple[int, ...]:
-        model = DRAFTERS[drafter](target.table, 1.0, 5)
-        return tuple(generate(ToyTarget(target.table), model, [1], length, (), 0.8, rng, steps).output[:2])
-
-    law, first = exact_law(first_two), softmax(target.table[0, 1] / 0.8)
-    expected = {(a, b): first[a] * softmax(target.table[1, a] / 0.8)[b] for a in range(3) for b in range(3)}
-    assert set(law) <= set(expected)
-    return 0.5 * sum(abs(law.get(pair, 0.0) - chance) for pair, chance in expected.items())
+    for one, two in zip_longest(once.rounds, again.rounds):
+        assert replace(one, seconds={}) == replace(two, seconds={})
+        assert list(one.seconds) == ["draft", "head", "verify", "commit"] and min(one.seconds.values()) >= 0.0
+        assert one.accepted == len(one.path) and (way == "tree" or len(one.confidences) == len(one.drafted))
+        along = [one.drafted[node] for node in one.path]
+        assert along[: len(one.emitted)] == one.emitted[: one.accepted]
 
 
 @pytest.mark.parametrize("trim", [len, confident_prefix(0.45)], ids=["whole", "trimmed"])
@@ -159,9 +134,9 @@ def test_the_emitted_law_is_the_targets(drafter: str, step: str, trim: Callable[
         with pytest.raises(ValueError, match="its bias is None"):
             run(0, chains(2, **DRAFT_STEPS[step]), drafter)
         return
-    assert distance(chains(1, trim=trim, **DRAFT_STEPS[step]), drafter) < 1e-12  # two rounds of one draft
+    assert distance(chains(1, trim=trim, **DRAFT_STEPS[step]), 2, 2, drafter) < 1e-12  # two rounds of one draft
     block_first = chains(2, trim=trim, keep_drafting=lambda trace: not trace.rounds, **DRAFT_STEPS[step])
-    assert distance(block_first, drafter, length=3) < 1e-12  # one round of two drafts
+    assert distance(block_first, 2, 3, drafter) < 1e-12  # one round of two drafts
 
 
 def test_a_step_of_ones_own_runs_at_every_temperature_and_two_share_them() -> None:

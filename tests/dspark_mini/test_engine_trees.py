@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,71 +11,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dspark_mini import round_totals, verify_tree_greedy, verify_tree_sampling
+from dspark_mini import verify_tree_greedy, verify_tree_sampling
 from dspark_mini.drafts import corrected, sample_tree, softmax
-from dspark_mini.engine import Steps, Trace, TreeSteps, fitting_widths, generate
-from dspark_mini.laws import exact_law
+from dspark_mini.engine import Steps, TreeSteps, fitting_widths, generate
 from dspark_mini.toy import Cache, ToyAutoregressiveDrafter, ToyDrafter, ToyTarget
+from tests.dspark_mini.toys import chains, distance, run, trees
 
 FAST = settings(max_examples=40, deadline=None)
 SEEDS = st.integers(0, 2**16)
-WIDTHS = st.sampled_from([(2,), (3, 2), (1, 3, 1), (6, 6)])
-
-
-def trees(levels: int, **steps: Any) -> Steps:
-    """Steps that draft trees of at most `levels` levels."""
-    return Steps(block_size=lambda trace: levels, tree=TreeSteps(**steps))
-
-
-def run(seed: int, steps: Steps | None, noise: float = 0.5, markov: bool = True, **how: Any) -> Trace:
-    """Generate with a fresh toy; steps None is plain decoding."""
-    target = ToyTarget.random(6, seed)
-    drafter = None if steps is None else ToyDrafter(target.table, noise, seed + 1, markov)
-    how = {"prompt": [1, 2], "max_new_tokens": 20, "stop_tokens": [0]} | how
-    trace = generate(target, drafter, steps=steps or Steps(), **how)
-    for cache in (target.cache, *([] if drafter is None else [drafter.cache])):
-        assert cache.tokens == [*how["prompt"], *trace.output][:-1]
-    return trace
-
-
-@given(SEEDS, st.integers(0, 5), st.integers(1, 4), st.integers(0, 12), st.floats(0.0, 5.0), st.booleans(),
-       st.integers(0, 5), st.integers(1, 20))  # fmt: skip
-@FAST
-def test_the_greedy_text_is_that_of_plain_decoding(
-    seed: int, levels: int, width: int, max_nodes: int, noise: float, markov: bool, stop: int, cap: int
-) -> None:
-    """Stop tokens and caps also end the text inside a path."""
-    how: dict[str, Any] = {"stop_tokens": [stop], "max_new_tokens": cap}
-    steps = trees(levels, width=width, max_nodes=max_nodes)
-    assert run(seed, steps, noise, markov, **how).output == run(seed, None, **how).output
 
 
 @given(SEEDS, st.integers(1, 5))
 @FAST
 def test_a_tree_of_width_one_is_the_chain(seed: int, levels: int) -> None:
-    chain, tree = run(seed, Steps(block_size=lambda trace: levels)), run(seed, trees(levels, width=1))
+    chain, tree = run(seed, chains(levels)), run(seed, trees(levels, width=1))
     assert tree.counts == chain.counts
     assert [round_.path for round_ in tree.rounds] == [round_.path for round_ in chain.rounds]
     assert all(round_.depth == len(round_.drafted) for round_ in tree.rounds)
-
-
-@given(SEEDS, st.sampled_from([0.0, 0.7, 1.0]), WIDTHS)
-@FAST
-def test_the_trace_of_a_tree_adds_up_and_a_seed_decides_it(
-    seed: int, temperature: float, widths: tuple[int, ...]
-) -> None:
-    trace, again = (
-        run(seed, trees(3, widths=widths), temperature=temperature, rng=np.random.default_rng(seed)) for _ in range(2)
-    )
-    totals = trace.totals
-    assert totals == round_totals(**trace.counts)
-    assert totals["emitted"] == len(trace.output) <= 20 and totals["trimmed"] == 0
-    for one, two in itertools.zip_longest(trace.rounds, again.rounds):
-        assert replace(one, seconds={}) == replace(two, seconds={})
-        assert list(one.seconds) == ["draft", "head", "verify", "commit"]
-        assert one.verified == len(one.drafted) and one.accepted == len(one.path)
-        along = [one.drafted[node] for node in one.path]
-        assert along[: len(one.emitted)] == one.emitted[: one.accepted]
 
 
 @given(st.lists(st.integers(1, 4), max_size=5), st.integers(0, 30))
@@ -91,38 +42,20 @@ def test_the_shape_of_a_sampled_tree_fits_the_room(widths: list[int], nodes: int
 
 # The law of the text: exact; every coin of the tree's draws and of its verification is followed both ways.
 
-TEMPERATURE = 0.8
-
-
-def distance(length: int, steps: Steps, cap: int) -> float:
-    """The total variation between the first tokens of the emitted texts and the target's own."""
-    table = ToyTarget.random(3, seed=4, sharpness=1.0).table
-
-    def text(rng: Any) -> tuple[int, ...]:
-        drafter = ToyDrafter(table, noise=1.0, seed=5)
-        return tuple(generate(ToyTarget(table), drafter, [1], cap, (), TEMPERATURE, rng, steps).output[:length])
-
-    law, chances = exact_law(text), dict.fromkeys(itertools.product(range(3), repeat=length), 1.0)
-    for tokens in chances:
-        for before, last, token in zip((0, 1, *tokens), (1, *tokens), tokens):
-            chances[tokens] *= softmax(table[before, last] / TEMPERATURE)[token]
-    assert set(law) <= set(chances)
-    return 0.5 * sum(abs(law.get(tokens, 0.0) - chance) for tokens, chance in chances.items())
-
 
 def one_tree(length: int, widths: tuple[int, ...], **steps: Any) -> float:
     """The distance with a tree in the first round and plain decoding after it: few enough coins to follow."""
     first = replace(trees(len(widths), widths=widths, **steps), keep_drafting=lambda trace: not trace.rounds)
-    return distance(length, first, cap=len(widths) + 1)
+    return distance(first, length, len(widths) + 1)
 
 
-@pytest.mark.parametrize(("length", "widths"), [(3, (2, 1)), (3, (1, 2)), (2, (3, 1)), (2, (2,))])
+@pytest.mark.parametrize(("length", "widths"), [(3, (2, 1)), (3, (1, 2)), (2, (2,))])
 def test_the_emitted_law_is_the_targets(length: int, widths: tuple[int, ...]) -> None:
     assert one_tree(length, widths) < 1e-12
 
 
 def test_the_emitted_law_is_the_targets_when_one_tree_follows_another() -> None:
-    assert distance(2, trees(1, widths=(2,)), cap=3) < 1e-12
+    assert distance(trees(1, widths=(2,)), 2, 3) < 1e-12
 
 
 def best_first(base: Any, anchor: int, bias: Any, widths: Sequence[int], temperature: float, rng: Any) -> Any:
@@ -213,11 +146,11 @@ def test_trees_need_a_bias_and_widths_of_at_least_one() -> None:
 
 def test_a_tree_accepts_more_than_the_chain_of_its_depth() -> None:
     def tau(steps: Steps) -> float:
-        traces = [run(seed, steps, 1.0, stop_tokens=[], max_new_tokens=60, temperature=1.0,
+        traces = [run(seed, steps, noise=1.0, stop_tokens=[], max_new_tokens=60, temperature=1.0,
                       rng=np.random.default_rng(seed)) for seed in range(12)]  # fmt: skip
         return sum(trace.totals["tau"] for trace in traces) / len(traces)
 
-    assert tau(trees(3, widths=(3, 2, 2))) > tau(Steps(block_size=lambda trace: 3)) + 0.3
+    assert tau(trees(3, widths=(3, 2, 2))) > tau(chains(3)) + 0.3
 
 
 # The parts: one forward over a tree, and the sampled tree
