@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dspark_mini.bias_rows import BiasRows
+from dspark_mini.language import _
 
 TOLERANCE = 1e-9
 
@@ -34,26 +35,35 @@ def same_value(expected: Any, got: Any) -> bool:
     return bool(np.allclose(right, left, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True))
 
 
-def type_fault(expected: Any, got: Any, where: str = "the result") -> str | None:
+def type_fault(expected: Any, got: Any, where: str = "") -> str | None:
     """Say where a result is not made of the plain types that the task asks for, or None where it is.
 
     A list passes for a tuple, an int for a float, np.float64 for a float; np.int64 and bool do not pass for an int.
     """
+    where = where or _("the result")
     if isinstance(expected, np.ndarray):
         if not isinstance(got, np.ndarray):
-            return f"{where} is of type {_name(got)}, not an array"
-        return None if got.dtype == expected.dtype else f"{where} has dtype {got.dtype}, not {expected.dtype}"
+            return _("{where} is of type {found}, not an array", where=where, found=_name(got))
+        return (
+            None
+            if got.dtype == expected.dtype
+            else _("{where} has dtype {dtype}, not {other}", where=where, dtype=got.dtype, other=expected.dtype)
+        )
     if isinstance(expected, dict):
         if type(got) is not dict:
-            return f"{where} is of type {_name(got)}, not dict"
+            return _wrong_type(where, got, "dict")
         return _first(type_fault(expected[key], got[key], f"{where}[{key!r}]") for key in expected if key in got)
     if isinstance(expected, (list, tuple)):
         allowed = (list,) if isinstance(expected, list) else (list, tuple)
         if type(got) not in allowed:
-            return f"{where} is of type {_name(got)}, not {type(expected).__name__}"
+            return _wrong_type(where, got, type(expected).__name__)
         return _first(type_fault(e, g, f"{where}[{i}]") for i, (e, g) in enumerate(zip(expected, got)))
     allowed_scalars: tuple[type, ...] = (float, np.float64, int) if isinstance(expected, float) else (type(expected),)
-    return None if type(got) in allowed_scalars else f"{where} is of type {_name(got)}, not {type(expected).__name__}"
+    return None if type(got) in allowed_scalars else _wrong_type(where, got, type(expected).__name__)
+
+
+def _wrong_type(where: str, got: Any, wanted: str) -> str:
+    return _("{where} is of type {found}, not {wanted}", where=where, found=_name(got), wanted=wanted)
 
 
 def shown(value: Any, width: int = 160, digits: int = 6) -> str:
@@ -107,7 +117,7 @@ def _text(value: Any, digits: int) -> str:
         body = ", ".join(_text(item, digits) for item in value)
         return f"[{body}]" if isinstance(value, list) else f"({body})"
     if type(value).__name__ == "Seed":
-        drawn = f"a generator that draws {', then '.join(map(repr, value.uniforms))}"
+        drawn = _("a generator that draws {numbers}", numbers=_(", then ").join(map(repr, value.uniforms)))
         return drawn if value.uniforms else f"np.random.default_rng({value.value})"
     if isinstance(value, (np.integer, np.bool_)):
         return f"np.{type(value).__name__}({value})"

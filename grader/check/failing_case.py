@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dspark_mini.contracts import Contract
+from dspark_mini.language import _
 from grader.check.comparison import same_value, shown
 from grader.check.judges import Evidence, Session, told
 from grader.run.child.calling import Call
@@ -33,7 +34,7 @@ class FailingCase:
         """Make the call with the faulty function, and with the oracle where there is one."""
         (outcome,) = session.outcomes([Call()])
         if outcome.error is not None or not _is_case(outcome.value):
-            return (("expected", "a dict of arguments, and a result: return {…}, …"), ("got", told(outcome)))
+            return (("expected", _("a dict of arguments, and a result: return {…}, …")), ("got", told(outcome)))
         arguments, right = outcome.value
         case = ("input", ", ".join(f"{name} = {shown(value)}" for name, value in arguments.items()))
         fault = self._fault(arguments, right, session.oracle)
@@ -41,17 +42,27 @@ class FailingCase:
 
     def _fault(self, arguments: dict[str, Any], right: Any, oracle: Callable[..., Any] | None) -> Evidence:
         if not _is_small(arguments):
-            return (("expected", f"numbers up to {LARGEST} and at most {LONGEST} of them in a list"), ("got", "more"))
+            return (
+                (
+                    "expected",
+                    _(
+                        "numbers up to {largest} and at most {longest} of them in a list",
+                        largest=LARGEST,
+                        longest=LONGEST,
+                    ),
+                ),
+                ("got", _("more")),
+            )
         try:
-            _, converted = self.contract.apply((), arguments)
+            converted = self.contract.apply((), arguments)[1]
         except (TypeError, ValueError) as error:
-            return (("expected", "arguments that the contract accepts"), ("got", str(error)))
+            return (("expected", _("arguments that the contract accepts")), ("got", str(error)))
         positional = self.contract.signature.bind(**converted).args
         if same_value(self.faulty(*positional), right):
             got = f"{shown(right)}, as it returns: either the bug does not show here, or this result has it, too"
-            return (("expected", "a call on which the function is wrong, and the right result"), ("got", got))
+            return (("expected", _("a call on which the function is wrong, and the right result")), ("got", got))
         if oracle is not None and not same_value(oracle(*positional), right):
-            return (("expected", "the result that the docstring demands"), ("got", shown(right)))
+            return (("expected", _("the result that the docstring demands")), ("got", shown(right)))
         return ()
 
 

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
-from grader.check.judges import Evidence, Judge, NotStarted, Session, Stopped
+from dspark_mini.language import N_, _
+from grader.check.judges import Judge, NotStarted, Session, Stopped
 from grader.check.report import PropertyResult
 from grader.run.child.calling import Caller
 
 # Stands for evidence that a fresh process does not give again.
-CHANGED: Evidence = (("got", "another result than at first, once other calls had been made"),)
+CHANGED = N_("another result than at first, once other calls had been made")
 
 
 @runtime_checkable
@@ -60,4 +61,4 @@ def _again(judge: Judge, result: PropertyResult, caller: Forgetful, session: Ses
         return again
     caller.saw_hidden()
     caller.restart()
-    return replace(result, evidence=CHANGED)
+    return replace(result, evidence=(("got", _(CHANGED)),))

@@ -16,13 +16,14 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from dspark_mini.contracts import Contract
+from dspark_mini.language import N_, _
 from grader.check.comparison import same_value, shown, shown_apart
 from grader.run.child.calling import Batch, Call, Caller, Outcome, Seed, live
 
 Evidence = tuple[tuple[str, str], ...]
 HIDDEN: Evidence = ()
-LISTS = "tokens and counts are lists; np.asarray makes an array of one"
-NEW_CASE = ("case", "a new one in every check; the lesson's examples, of which the hint may speak, pass")
+LISTS = N_("tokens and counts are lists; np.asarray makes an array of one")
+NEW_CASE = N_("a new one in every check; the lesson's examples, of which the hint may speak, pass")
 
 
 class NotStarted(Exception):
@@ -102,7 +103,7 @@ class Session:
 
     def hidden_evidence(self, call: Call, expected: str, got: str) -> Evidence:
         """Write a hidden case down where it may be shown."""
-        return (*self.evidence(call, expected, got), NEW_CASE) if self.shows_hidden else HIDDEN
+        return (*self.evidence(call, expected, got), ("case", _(NEW_CASE))) if self.shows_hidden else HIDDEN
 
     def _look_at(self, outcome: Outcome) -> None:
         if outcome.error == "NotImplementedError" and not self.answered:
@@ -110,7 +111,7 @@ class Session:
         self.answered = self.answered or outcome.error is None
         if outcome.timed_out or outcome.died:
             self.timed_out = outcome.timed_out
-            self.stopped = "the calls took too long" if outcome.timed_out else "a call ended the whole process"
+            self.stopped = _("the calls took too long") if outcome.timed_out else _("a call ended the whole process")
             raise Stopped
 
 
@@ -134,11 +135,11 @@ class Scorer(Protocol):
 def told(outcome: Outcome) -> str:
     """Write an outcome down: the value, or the exception with its line and message."""
     if outcome.error is None:
-        return "nothing (None): is there a return?" if outcome.value is None else shown(outcome.value)
-    line = f" in line {outcome.line} of your code" if outcome.line else ""
+        return _("nothing (None): is there a return?") if outcome.value is None else shown(outcome.value)
+    line = _(" in line {line} of your code", line=outcome.line) if outcome.line else ""
     message = f": {shown(outcome.message)[1:-1]}" if outcome.message else ""
     is_list = outcome.error in ("TypeError", "AttributeError") and "list" in outcome.message
-    return f"{outcome.error}{line}{message}" + (f" ({LISTS})" if is_list else "")
+    return f"{outcome.error}{line}{message}" + (f" ({_(LISTS)})" if is_list else "")
 
 
 Cases = Callable[[np.random.Generator], Iterable[Call]]
@@ -240,11 +241,17 @@ class Law:
             except Exception:  # the result has another shape than the law speaks of
                 counts[None] += 1
             if counts[None]:
-                return f"one of these: {'; '.join(map(self.in_words, case.law))}", told(result)
+                return _("one of these: {outcomes}", outcomes="; ".join(map(self.in_words, case.law))), told(result)
         for outcome, probability in case.law.items():
             if is_improbable(counts[outcome], self.samples, probability):
-                share = f"that outcome with frequency {counts[outcome] / self.samples:.3f}, in {self.samples} calls"
-                return f"{self.in_words(outcome)}, with probability {probability:.3f}", share
+                share = _(
+                    "that outcome with frequency {share:.3f}, in {samples} calls",
+                    share=counts[outcome] / self.samples,
+                    samples=self.samples,
+                )
+                return _(
+                    "{outcome}, with probability {chance:.3f}", outcome=self.in_words(outcome), chance=probability
+                ), share
         return None
 
 
@@ -272,7 +279,11 @@ class SameSeed:
         outcomes = session.outcomes(call for call in seeded for _ in range(2))
         for call, first, second in zip(seeded, outcomes[::2], outcomes[1::2]):
             if first.error is not None or not same_value(first.value, second.value):
-                return session.evidence(call, "the same result twice", f"{told(first)}, then {told(second)}")
+                return session.evidence(
+                    call,
+                    _("the same result twice"),
+                    _("{first}, then {second}", first=told(first), second=told(second)),
+                )
         return None
 
 

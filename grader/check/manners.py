@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dspark_mini.language import _
 from grader.check.comparison import same_value, shown, type_fault
 from grader.check.judges import Evidence, Example, Session, told
 from grader.run.child.calling import Batch, Call, Seed
@@ -36,7 +37,7 @@ class PlainTypes:
 
 def _in_types(expected: Any) -> str:
     if isinstance(expected, np.ndarray):
-        return f"an array of dtype {expected.dtype}"
+        return _("an array of dtype {dtype}", dtype=expected.dtype)
     return f"{shown(expected)} in plain types"
 
 
@@ -50,7 +51,9 @@ class Unchanged:
         """Compare the arguments before and after the call."""
         for example, outcome in zip(self.examples, session.outcomes(batch_of(self.examples, session))):
             if outcome.changed:
-                return session.evidence(example.call, "the arguments as they were", "an argument that has changed")
+                return session.evidence(
+                    example.call, _("the arguments as they were"), _("an argument that has changed")
+                )
         return None
 
 
@@ -68,7 +71,7 @@ class Repeatable:
             if outcome.error is not None or not same_value(case.expected, outcome.value):
                 return session.evidence(case.call, f"{shown(case.expected)}, every time", told(outcome))
         if outcomes[-1].changed_results:
-            return (("expected", "results that stay as they were"), ("got", "one that a later call has changed"))
+            return (("expected", _("results that stay as they were")), ("got", _("one that a later call has changed")))
         return None
 
     def _plan(self, session: Session) -> tuple[list[Example], Batch]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dspark_mini.language import _
 from dspark_mini.replay import (
     BASELINES,
     COSTS,
@@ -122,7 +124,11 @@ class FasterThanPlain(Replayed):
         speed = play(session, texts).speeds[self.machine]
         if speed > 1.0:
             return None
-        return _measured(texts, f"more than 1 times plain decoding on the {self.machine}", f"{speed:.3f} times")
+        return _measured(
+            texts,
+            _("more than 1 times plain decoding on the {machine}", machine=self.machine),
+            _("{speed:.3f} times", speed=speed),
+        )
 
 
 @dataclass(frozen=True)
@@ -138,12 +144,16 @@ class Reaches(Replayed):
         if round(played.score, 1) >= round(level, 1):
             return None
         by_machine = ", ".join(f"{name} {score:.0f}" for name, score in played.scores.items())
-        return _measured(texts, f"a score of {level:.1f}", f"{played.score:.1f} ({by_machine})")
+        return _measured(
+            texts,
+            _("a score of {level:.1f}", level=level),
+            _("{score:.1f} ({by_machine})", score=played.score, by_machine=by_machine),
+        )
 
 
 def _measured(texts: Path, expected: str, got: str) -> Evidence:
-    which = "the practice texts" if texts == PRACTICE else "the hidden texts"
-    return (("measured", f"on {which}"), ("expected", expected), ("got", got))
+    which = _("the practice texts") if texts == PRACTICE else _("the hidden texts")
+    return (("measured", _("on {which}", which=which)), ("expected", expected), ("got", got))
 
 
 @cache
@@ -155,8 +165,7 @@ def sample_views(step: int = 50) -> list[Call]:
         seen.extend(views)
         return [BASELINES["scheduler"](*view.values()) for view in views]
 
-    for _ in replay_all(answers, all_replays(load_recordings())):
-        pass
+    deque(replay_all(answers, all_replays(load_recordings())), maxlen=0)
     return [Call(tuple(view.values())) for view in seen[::step]]
 
 
@@ -170,7 +179,9 @@ class SamePlanAgain:
         outcomes = session.outcomes(Batch([*calls, *reversed(calls)]))
         for call, first, again in zip(calls, outcomes, reversed(outcomes)):
             if first.error is not None or not same_value(first.value, again.value):
-                return session.evidence(call, "the same plan twice", f"{told(first)}, then {told(again)}")
+                return session.evidence(
+                    call, _("the same plan twice"), _("{first}, then {again}", first=told(first), again=told(again))
+                )
         return None
 
 
@@ -183,5 +194,5 @@ class ViewUnchanged:
         calls = sample_views()
         for call, outcome in zip(calls, session.outcomes(Batch(calls))):
             if outcome.changed:
-                return session.evidence(call, "the arguments as they were", "an argument that has changed")
+                return session.evidence(call, _("the arguments as they were"), _("an argument that has changed"))
         return None

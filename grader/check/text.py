@@ -7,20 +7,28 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
+from rich.cells import set_cell_size
+
+from dspark_mini.language import N_, _
+
 Task = Mapping[str, Any]
 Property = Mapping[str, Any]
 
 STATUS_WORDS = {
-    "pass": "passes",
-    "partial": "in part",
-    "fail": "fails",
-    "error": "error",
-    "timeout": "too slow",
-    "missing": "not started",
-    "unreadable": "unreadable",
-    "ungraded": "not graded",
+    "pass": N_("passes"),
+    "partial": N_("in part"),
+    "fail": N_("fails"),
+    "error": N_("error"),
+    "timeout": N_("too slow"),
+    "missing": N_("not started"),
+    "unreadable": N_("unreadable"),
+    "ungraded": N_("not graded"),
 }
-HIDDEN_CASE = ("found by", "a hidden case")
+# What the lines of a report begin with: labels are English in the data, and translated where they are shown.
+LABELS = [
+    *(N_("mistake"), N_("property"), N_("input"), N_("case"), N_("expected"), N_("got"), N_("measured"), N_("hint")),
+    *(N_("also open"), N_("not looked at"), N_("found by"), N_("score"), N_("next")),
+]
 
 
 def as_number(value: float) -> str:
@@ -30,19 +38,21 @@ def as_number(value: float) -> str:
 
 def points_of(score: float, most: float) -> str:
     """Write points as a sentence."""
-    return f"{as_number(score)} of {as_number(most)} points."
+    return _("{points} of {most} points.", points=as_number(score), most=as_number(most))
 
 
 def evidence(found: Property) -> list[tuple[str, str]]:
     """The lines that show why a property does not hold."""
     if found["skipped"]:
         return [("not looked at", found["skipped"])]
-    return [(label, line) for label, line in found["evidence"]] or [HIDDEN_CASE]
+    return [(label, line) for label, line in found["evidence"]] or [("found by", _("a hidden case"))]
 
 
 def message(found: Property) -> str:
     """Write a property that does not hold as sentences, with its evidence."""
-    lines = (f"{label.capitalize()}: {line.rstrip('.')}." for label, line in evidence(found))
+    lines = (
+        _("{label}: {line}.", label=_(label).capitalize(), line=line.rstrip(".。")) for label, line in evidence(found)
+    )
     return " ".join([found["says"], *lines])
 
 
@@ -60,7 +70,7 @@ def _rank(found: Property) -> int:
 
 def function_name(task: Task) -> str:
     """Name a task's function, and say so where the notebook gives it: its points are not earned."""
-    return f"{task['function']} (given)" if task.get("given") else str(task["function"])
+    return _("{function} (given)", function=task["function"]) if task.get("given") else str(task["function"])
 
 
 def title(task: Task) -> str:
@@ -71,16 +81,16 @@ def title(task: Task) -> str:
 def headline(task: Task) -> str:
     """One line for a report: whether the task passes, with how many properties and points."""
     if task["status"] == "missing":
-        return f"TODO {task['task']} is not started."
+        return _("TODO {task} is not started.", task=task["task"])
     properties = [found for found in task["properties"] if not found["skipped"]]
     held = sum(found["passed"] for found in properties)
-    verb = "passes" if task["status"] == "pass" else "does not pass yet"
     later = len(task["properties"]) - len(properties)
-    more = f" ({later} more are looked at after these)" if later else ""
-    return (
-        f"TODO {task['task']} {verb}: {held} of {len(properties)} properties{more}, "
-        f"{points_of(task['points'], task['max_points'])}"
-    )
+    more = _(" ({later} more are looked at after these)", later=later) if later else ""
+    passes = N_("TODO {task} passes: {held} of {all} properties{more}, {points}")
+    fails = N_("TODO {task} does not pass yet: {held} of {all} properties{more}, {points}")
+    points = points_of(task["points"], task["max_points"])
+    says = passes if task["status"] == "pass" else fails
+    return _(says, task=task["task"], held=held, all=len(properties), more=more, points=points)
 
 
 def rows(task: Task) -> list[tuple[str, str]]:
@@ -101,12 +111,14 @@ def score_line(task: Task) -> list[tuple[str, str]]:
     if "score" not in task:
         return []
     by_machine = ", ".join(f"{name} {score:.0f}" for name, score in task["scores"].items())
-    return [("score", f"{task['score']:.1f}: {by_machine}; the reference has 100")]
+    return [
+        ("score", _("{score:.1f}: {by_machine}; the reference has 100", score=task["score"], by_machine=by_machine))
+    ]
 
 
 def of_task(task: Task) -> str:
     """Write the report that a learner reads."""
-    return "\n".join([headline(task), *(f"  {label:<9} {line}" for label, line in rows(task))])
+    return "\n".join([headline(task), *(f"  {set_cell_size(_(label), 9)} {line}" for label, line in rows(task))])
 
 
 def html_of_task(task: Task, reference: str = "") -> str:
@@ -118,12 +130,13 @@ def html_of_task(task: Task, reference: str = "") -> str:
     """
     passed, left = task["status"] == "pass", "text-align:left;vertical-align:top"
     cells = "".join(
-        f"<tr><th style='{left};opacity:.7;font-weight:normal'>{html.escape(label)}</th>"
+        f"<tr><th style='{left};opacity:.7;font-weight:normal'>{html.escape(_(label))}</th>"
         f"<td style='{left};white-space:pre-wrap'>{html.escape(line)}</td></tr>"
         for label, line in rows(task)
     )
     folded = f"<pre>{html.escape(reference)}</pre></details>" if reference else ""
-    folded = folded and f"<details><summary>The reference, to compare with yours</summary>{folded}"
+    summary = _("The reference, to compare with yours")
+    folded = folded and f"<details><summary>{summary}</summary>{folded}"
     return (
         f"<div style='border-left:4px solid {'#2e8b57' if passed else '#d9534f'};padding:.2em .8em'>"
         f"<b>{'✓' if passed else '✗'} {html.escape(headline(task))}</b><table style='margin:0'>{cells}</table>{folded}"
@@ -146,24 +159,27 @@ def to_mend(task: Task) -> list[str]:
         return [task["reason"]]
     first, *others = failures(task)
     mistake = [task["diagnosis"]] if task["diagnosis"] else []
-    lines = [*mistake, f"{first['name']}: {first['message']}", f"Hint: {first['hint']}"]
-    return [*lines, *([f"Also open: {', '.join(other['name'] for other in others)}."] if others else [])]
+    lines = [*mistake, f"{first['name']}: {first['message']}", _("Hint: {hint}", hint=first["hint"])]
+    names = ", ".join(other["name"] for other in others)
+    return [*lines, *([_("Also open: {names}.", names=names)] if others else [])]
 
 
 def all_of_task(task: Task, width: int) -> str:
     """Write what a task got and, for each property that does not hold, why and what to try, folded to a width."""
     if task["status"] == "missing":
-        return f"TODO {task['task']} is not started: {task['function']} is missing, or still the stub."
+        missing = N_("TODO {task} is not started: {function} is missing, or still the stub.")
+        return _(missing, task=task["task"], function=task["function"])
 
     def folded(line: str, columns: int) -> str:
         return textwrap.fill(line, width, initial_indent=" " * columns, subsequent_indent=" " * columns)
 
     lines = [f"TODO {task['task']}, {function_name(task)}: {points_of(task['points'], task['max_points'])}"]
     if held := [found["name"] for found in task["properties"] if found["passed"]]:
-        lines.append(folded(f"holds: {', '.join(held)}", 2))
+        lines.append(folded(_("holds: {names}", names=", ".join(held)), 2))
     if task["diagnosis"]:
         lines.append(folded(task["diagnosis"], 2))
     for found in task["properties"]:
         if not found["passed"]:
-            lines += [f"  fails: {found['name']}", folded(found["message"], 4), folded(f"Hint: {found['hint']}", 4)]
+            hint = _("Hint: {hint}", hint=found["hint"])
+            lines += ["  " + _("fails: {name}", name=found["name"]), folded(found["message"], 4), folded(hint, 4)]
     return "\n".join(lines)

@@ -17,18 +17,21 @@ from __future__ import annotations
 import ast
 import hashlib
 import inspect
+import json
 import re
 import textwrap
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from dspark_mini.language import ENGLISH
 from dspark_mini.workspace import own_files
 from grader.check.report import FAIL, MISSING, PARTIAL
+from grader.lessons import translation
 from grader.lessons.checks import TASKS
 from grader.lessons.mistake_tables import table_file
 from grader.lessons.paths import NBGRADER_SOURCE, NOTEBOOKS, SOLUTIONS
@@ -46,12 +49,12 @@ class Built:
     """One file that a build makes, and what belongs in it."""
 
     path: Path
-    text: str
+    content: bytes
 
     @property
     def is_current(self) -> bool:
-        """Whether the file already holds this text."""
-        return self.path.exists() and self.path.read_text(encoding="utf-8") == self.text
+        """Whether the file already holds this content."""
+        return self.path.exists() and self.path.read_bytes() == self.content
 
 
 def build(check: bool = False) -> list[Built]:
@@ -67,12 +70,13 @@ def build(check: bool = False) -> list[Built]:
         BuildError: a lesson that breaks a rule; nothing is written then.
     """
     files = [file for source in _sources() for file in lesson_files(source)]
+    files += [Built(*file) for file in translation.document_files()]
     if check:
         files = [file for file in files if not file.path.is_relative_to(NBGRADER_SOURCE)]
     changed = [file for file in files if not file.is_current]
     for file in changed if not check else ():
         file.path.parent.mkdir(parents=True, exist_ok=True)
-        file.path.write_text(file.text, encoding="utf-8")
+        file.path.write_bytes(file.content)
     return changed
 
 
@@ -87,12 +91,26 @@ def lesson_files(source: Path) -> list[Built]:
     solved = fill(source.read_text(encoding="utf-8"), lesson)
     cells = list(_cells(solved))
     _check_lesson(lesson, cells)
-    return [
-        Built(source, solved),
-        Built(folder / f"{lesson}.ipynb", notebook(cells, for_nbgrader=False)),
-        Built(NBGRADER_SOURCE / lesson / f"{lesson}.ipynb", notebook(cells, for_nbgrader=True)),
-        Built(*table_file(lesson)),
+    table, mistakes = table_file(lesson)
+    files = [
+        Built(source, solved.encode()),
+        Built(folder / f"{lesson}.ipynb", notebook(cells, for_nbgrader=False).encode()),
+        Built(NBGRADER_SOURCE / lesson / f"{lesson}.ipynb", notebook(cells, for_nbgrader=True).encode()),
+        Built(table, mistakes.encode()),
     ]
+    return files if is_own else [*files, *_in_other_languages(lesson, cells, json.loads(mistakes))]
+
+
+def _in_other_languages(lesson: str, cells: list[Cell], mistakes: dict[str, Any]) -> Iterator[Built]:
+    """Yield the translations of a lesson, brought up to date, and its notebook in each language."""
+    prose = [cell.source for cell in cells if cell.kind == "markdown"]
+    for language in translation.languages():
+        catalog = translation.updated(language, lesson, translation.lesson_messages(lesson, prose, mistakes))
+        yield from (Built(*file) for file in translation.files(catalog))
+        translate = translation.translator(catalog)
+        translated = [replace(cell, source=translate(cell.source), english=cell.source) for cell in cells]
+        text = notebook(translated, for_nbgrader=False, language=language)
+        yield Built(NOTEBOOKS / language / f"{lesson}.ipynb", text.encode())
 
 
 def fill(text: str, lesson: str) -> str:
@@ -130,14 +148,17 @@ def solution_lines(solution: str) -> int:
     return sum(bool(line.strip()) and not line.strip().startswith("#") for line in lines)
 
 
-def notebook(cells: list[Cell], for_nbgrader: bool) -> str:
+def notebook(cells: list[Cell], for_nbgrader: bool, language: str = ENGLISH) -> str:
     """Return a notebook as text: the learner's with stubs, or nbgrader's with solutions and hidden tests."""
-    made = [_notebook_cell(cell, for_nbgrader) for cell in cells]
+    made = [_notebook_cell(cell, for_nbgrader, language) for cell in cells]
     identities = [cell.id for cell in made]
     if len(set(identities)) < len(identities):
         raise BuildError("Two cells of a lesson have the same content, so they cannot be told apart.")
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    document = new_notebook(cells=made, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    if language != ENGLISH:
+        metadata["dspark"] = {"language": language}
+    document = new_notebook(cells=made, metadata=metadata)
     nbformat.validate(document)
     return str(nbformat.writes(document)) + "\n"
 
@@ -151,6 +172,7 @@ class Cell:
     source: str
     task: Task | None = None
     has_bug: bool = False  # learners get a bug to repair, not a stub
+    english: str = ""  # of a translated cell, by which it is named
 
 
 def _cells(text: str) -> Iterator[Cell]:
@@ -190,10 +212,10 @@ def _raise_line(indent: str, task: Task) -> str:
     return f'{indent}raise NotImplementedError("TODO {task.id} (about {lines}): {task.todo}.")\n'
 
 
-def _notebook_cell(cell: Cell, for_nbgrader: bool) -> Any:
+def _notebook_cell(cell: Cell, for_nbgrader: bool, language: str) -> Any:
     name = f"{cell.role}-{cell.task.id.replace('.', '-')}" if cell.task else _content_name(cell)
     if cell.kind == "markdown":
-        return new_markdown_cell(cell.source, id=name, metadata={"lang": "en"})
+        return new_markdown_cell(cell.source, id=name, metadata={"lang": language})
     source = cell.source
     if cell.task and cell.role == "task":
         source = solved_for_nbgrader(cell) if for_nbgrader else stubbed(cell)
@@ -221,7 +243,7 @@ def _nbgrader_metadata(cell: Cell, name: str) -> dict[str, Any]:
 
 
 def _content_name(cell: Cell) -> str:
-    return f"{cell.role or cell.kind}-{hashlib.sha256(cell.source.encode()).hexdigest()[:8]}"
+    return f"{cell.role or cell.kind}-{hashlib.sha256((cell.english or cell.source).encode()).hexdigest()[:8]}"
 
 
 def _check_lesson(lesson: str, cells: list[Cell]) -> None:

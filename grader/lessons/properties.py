@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from dspark_mini.language import N_
 from grader.check.comparison import shown
 from grader.check.judges import Example, Judge, Law, LawCase, SameSeed, Values, whole_result
 from grader.check.manners import PlainTypes, Repeatable, Unchanged
@@ -66,8 +67,8 @@ def law(
 
 def same_seed(weight: int, *calls: Call) -> Property:
     """The property that the generator is the only source of chance."""
-    says = "The same seed gives the same result: all chance comes from rng."
-    hint = "Draw with rng.random() or rng.choice(…); np.random and a generator of your own do not repeat."
+    says = N_("The same seed gives the same result: all chance comes from rng.")
+    hint = N_("Draw with rng.random() or rng.choice(…); np.random and a generator of your own do not repeat.")
     return Property("same_seed_same_result", weight, says, hint, SameSeed(calls))
 
 
@@ -83,25 +84,29 @@ def manners(returns: str, examples: tuple[Example, ...]) -> tuple[Property, ...]
             "plain_types",
             1,
             f"The result is made of {returns}.",
-            "Where an array is asked for, return one of this dtype, made by np.array if need be; elsewhere int(x), "
-            "float(x) and .tolist() make plain numbers of NumPy's.",
+            N_(
+                "Where an array is asked for, return one of this dtype, made by np.array if need be; elsewhere int(x), "
+                "float(x) and .tolist() make plain numbers of NumPy's."
+            ),
             PlainTypes(examples),
             after_values=True,
         ),
         Property(
             "no_memory",
             1,
-            "The result depends on the arguments only, not on earlier calls.",
-            "Create every list and array inside the function; keep nothing in globals or default arguments.",
+            N_("The result depends on the arguments only, not on earlier calls."),
+            N_("Create every list and array inside the function; keep nothing in globals or default arguments."),
             Repeatable(examples),
             after_values=True,
         ),
         Property(
             "input_unchanged",
             1,
-            "The arguments are left as they were.",
-            "Make a new array (row + bias, row.copy()) and change that; `row += bias` and `row[x] = 0` write into the "
-            "caller's.",
+            N_("The arguments are left as they were."),
+            N_(
+                "Make a new array (row + bias, row.copy()) and change that; `row += bias` and `row[x] = 0` write into "
+                "the caller's."
+            ),
             Unchanged(examples),
             after_values=True,
         ),

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dspark_mini.contracts import Contract
+from dspark_mini.language import _
 from grader.check import diagnosis
 from grader.check.diagnosis import Diagnosis, Probe
 from grader.check.fresh_evidence import Forgetful, with_fresh_evidence
@@ -164,7 +165,7 @@ class Task:
             )
         reference = self.reference_source if status == PASS else ""
         if session.timed_out:
-            found = Diagnosis(diagnosis.ENDLESS)
+            found = Diagnosis(_(diagnosis.ENDLESS))
         else:
             has_mistake = not session.stopped and _has_wrong_values(self, results)
             found = self.diagnosis(session.caller, seed) if has_mistake else Diagnosis()
@@ -188,7 +189,7 @@ class Task:
             parts = self.parts_of(table.probes)
             answers = diagnosis.answers_of(first, parts)
             if answers != diagnosis.answers_of(again, parts):
-                return Diagnosis(diagnosis.UNSTEADY)
+                return Diagnosis(_(diagnosis.UNSTEADY))
             found = diagnosis.diagnosis(table, answers, self.law_counts(session, diagnosis.DRAWS))
             outcomes = session.outcomes(example.call for example in examples)
         except (NotStarted, Stopped):
@@ -214,14 +215,18 @@ class Task:
         lesson = self.id.partition(".")[0]
         called = re.match(rf"TODO ({lesson}\.\d)[ :]", message)  # one digit: a message made up may not say much
         if called and called[1] != self.id:
-            why = f"it calls your function of task {called[1]}, which is not started: solve that one first"
+            why = _(
+                "it calls your function of task {called}, which is not started: solve that one first", called=called[1]
+            )
             return self.failed(ERROR, why)
-        return self.failed(MISSING, f"TODO {self.id} is not started: {self.todo}")
+        return self.failed(MISSING, _("TODO {id} is not started: {todo}", id=self.id, todo=_(self.todo)))
 
     def failed(self, status: str, why: str) -> Report:
         """Report a task that could not be checked at all, with the reason in every property."""
         evidence = (("got", why),)
-        results = tuple(PropertyResult(p.name, p.says, False, p.weight, p.hint, evidence) for p in self.properties)
+        results = tuple(
+            PropertyResult(p.name, _(p.says), False, p.weight, _(p.hint), evidence) for p in self.properties
+        )
         return Report(self.id, self.function, status, results, reason=why, given=self.given)
 
     def _results(self, session: Session) -> Iterator[PropertyResult]:
@@ -230,13 +235,13 @@ class Task:
             reason = _reason_to_skip(p, session, all_hold)
             evidence = () if reason else evidence_against(p, session)
             all_hold = all_hold and (evidence is None or p.after_values)
-            yield PropertyResult(p.name, p.says, evidence is None, p.weight, p.hint, evidence or (), reason)
+            yield PropertyResult(p.name, _(p.says), evidence is None, p.weight, _(p.hint), evidence or (), reason)
 
 
 def _reason_to_skip(p: Property, session: Session, all_hold: bool) -> str:
     if session.stopped:
-        return f"{session.stopped} before it"
-    return "the values are not right yet" if p.after_values and not all_hold else ""
+        return _("{why} before it", why=session.stopped)
+    return _("the values are not right yet") if p.after_values and not all_hold else ""
 
 
 def evidence_against(p: Property, session: Session) -> Evidence | None:
@@ -246,8 +251,8 @@ def evidence_against(p: Property, session: Session) -> Evidence | None:
     try:
         return p.judge(session)
     except Stopped:
-        got = f"no answer: {session.stopped}"
-        return session.evidence(session.stopped_at, "an answer", got) if session.stopped_at else (("got", got),)
+        got = _("no answer: {stopped}", stopped=session.stopped)
+        return session.evidence(session.stopped_at, _("an answer"), got) if session.stopped_at else (("got", got),)
 
 
 def _has_wrong_values(task: Task, results: tuple[PropertyResult, ...]) -> bool:
