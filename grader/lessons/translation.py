@@ -31,7 +31,7 @@ TRANSLATED_DOCUMENTS = ("README.md", "docs/instructors.md")
 NO_DATE = datetime(2026, 1, 1, tzinfo=timezone.utc)  # a file must not change when nothing in it does
 # What a translation keeps as it is: code, formulas, addresses, placeholders, numbers. Fences come first.
 KEPT = re.compile(
-    r"```.*?```|`[^`\n]+`|\$\$.+?\$\$|\$[^$\n]+\$|\]\([^)\s]+\)|https?://[^\s)>\]]+|\{\w+\}|(?<![A-Za-z_])\d+(?:[.,]\d+)*",
+    r"```.*?```|`[^`]+`|\$\$.+?\$\$|\$[^$\n]+\$|\]\([^)\s]+\)|https?://[^\s)>\]]+|\{\w+\}|(?<![A-Za-z_])\d+(?:[.,]\d+)*",
     re.DOTALL,
 )
 
@@ -196,5 +196,5 @@ def faults(catalog: Catalog) -> Iterator[str]:
 
 def _differing(text: str, translation: str) -> str:
     """Return the first piece of code, formula, address or number that stands in one of two texts only."""
-    ours, theirs = Counter(KEPT.findall(text)), Counter(KEPT.findall(translation))
+    ours, theirs = (Counter(" ".join(piece.split()) for piece in KEPT.findall(part)) for part in (text, translation))
     return next(iter((ours - theirs) + (theirs - ours)), "")
