@@ -1,3 +1,15 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
 # %% [markdown]
 # # Lesson 01 · Verification
 #
@@ -59,8 +71,28 @@ viz.emitted_laws(p, {"the target alone": p, "keep if p(draft) ≥ p(sample)": by
 # The line `@takes(…)`, given in every task, makes arrays of logits and probabilities; tokens stay lists of ints.
 
 # %% task="1.1"
+from dspark_mini.contracts import logits, takes, tokens
+
+@takes(target_logits=logits("γ+1", "V"), draft_tokens=tokens("γ", below="V"))
+def verify_greedy(draft_tokens, target_logits):
+    """Keep the drafts that greedy decoding would have chosen, and add the target's next token.
+
+    Args:
+        draft_tokens: list (γ,), drafted tokens x_1..x_γ; there may be none.
+        target_logits: (γ+1, V) the target's rows; row k follows the first k drafts, −inf masks a token.
+    Returns: A dict: accepted, the number of accepted drafts; tokens, the accepted drafts and one more token.
+    Example: draft_tokens [2], target_logits [[0, 1, 2], [5, 0, 0]]  →  {'accepted': 1, 'tokens': [2, 0]}
+    """
+    ### BEGIN SOLUTION
+    best = target_logits.argmax(axis=1).tolist()  # (γ+1,)
+    accepted = 0
+    while accepted < len(draft_tokens) and draft_tokens[accepted] == best[accepted]:
+        accepted += 1
+    return {"accepted": accepted, "tokens": best[: accepted + 1]}
+    ### END SOLUTION
 
 # %% check="1.1"
+check("1.1", verify_greedy)
 
 # %% [markdown]
 # **Your verifier at work.** A toy target always says “the cat sat on a mat .” Its own tokens are orange.
@@ -89,8 +121,26 @@ viz.verified_rounds([(drafts, result) for (_, drafts), result in zip(blocks, res
 # was drawn from**, so q(x) is never 0.
 
 # %% task="1.2"
+from dspark_mini.contracts import probabilities, takes, token
+from dspark_mini.rules import token_is_possible
+
+@takes(token_is_possible, p=probabilities("V"), q=probabilities("V"), token=token(below="V"))
+def acceptance_probability(p, q, token):
+    """Return the probability with which a drafted token is accepted.
+
+    Args:
+        p: (V,) the target's distribution at this position.
+        q: (V,) the distribution that the token was drawn from, so q[token] > 0.
+        token: the drafted token.
+    Returns: A probability.
+    Example: p (.25, .75), q (.5, .5): token 0  →  0.5;  token 1  →  1.0
+    """
+    ### BEGIN SOLUTION
+    return min(1.0, p[token] / q[token])
+    ### END SOLUTION
 
 # %% check="1.2"
+check("1.2", acceptance_probability)
 
 # %% [markdown]
 # **Your acceptance, drawn**: a(x) = min(1, p(x)/q(x)) lets min(p, q) through, .60 in all. Marks: p.
@@ -107,8 +157,26 @@ viz.accepted_mass(p, q, [acceptance_probability(p, q, token) for token in range(
 # By hand: here it is (.75, .25, 0). Token 2 was drafted too often, and cannot come back. If there is no gap, p = q, return p: rounding may lead there.
 
 # %% task="1.3"
+from dspark_mini.contracts import probabilities, takes
+
+@takes(p=probabilities("V"), q=probabilities("V"))
+def residual_distribution(p, q):
+    """Return the residual, the distribution that a rejected draft is replaced from.
+
+    Args:
+        p: (V,) the target's distribution at this position.
+        q: (V,) the distribution that the rejected token was drawn from.
+    Returns: A distribution (V,); p itself if nothing is missing, as for p = q.
+    Example: p (.5, .25, .25), q (.25, .125, .625)  →  (2/3, 1/3, 0)
+    """
+    ### BEGIN SOLUTION
+    excess = np.maximum(p - q, 0.0)  # (V,)
+    mass = excess.sum()
+    return excess / mass if mass > 0.0 else p.copy()
+    ### END SOLUTION
 
 # %% check="1.3"
+check("1.3", residual_distribution)
 
 # %% [markdown]
 # **Your residual, drawn**:
@@ -167,8 +235,41 @@ for label, (law, accepted) in rules.items():
 # You may call your functions of 1.2 and 1.3. `rng.choice(V, p=row)` draws a token.
 
 # %% task="1.4"
+from dspark_mini.contracts import generator, probabilities, takes, tokens
+from dspark_mini.rules import drafts_are_possible
+
+@takes(
+    drafts_are_possible,
+    target_probs=probabilities("γ+1", "V"),
+    draft_probs=probabilities("γ", "V", empty=True),
+    draft_tokens=tokens("γ", below="V"),
+    rng=generator(),
+)
+def verify_sampling(draft_tokens, draft_probs, target_probs, rng):
+    """Keep a prefix of the drafts and add one token, so that the text follows the target's distribution.
+
+    Args:
+        draft_tokens: list (γ,), drafted tokens, each drawn from its row of draft_probs; there may be none.
+        draft_probs: (γ, V) the rows q that the drafts were drawn from.
+        target_probs: (γ+1, V) the target's rows p; row k follows the first k drafts.
+        rng: the only source of chance, a numpy.random.Generator.
+    Returns: A dict: accepted, the number of accepted drafts; tokens, the accepted drafts and one more token.
+    Example: draft_tokens [1], draft_probs [[.5, .5]], target_probs [[1, 0], [0, 1]]
+        →  {'accepted': 0, 'tokens': [0]}, since the target never says 1
+    """
+    ### BEGIN SOLUTION
+    accepted, row = 0, target_probs[-1]  # (V,) the bonus row, unless a draft is rejected
+    for draft, p, q in zip(draft_tokens, target_probs, draft_probs):  # p, q: (V,)
+        if rng.random() >= p[draft] / q[draft]:
+            row = residual_distribution(p, q)
+            break
+        accepted += 1
+    last = int(rng.choice(len(row), p=row))
+    return {"accepted": accepted, "tokens": [*draft_tokens[:accepted], last]}
+    ### END SOLUTION
 
 # %% check="1.4"
+check("1.4", verify_sampling)
 
 # %% [markdown]
 # **Counted, not proven.** Shares of 4,000 rounds are off by about 0.01.
@@ -190,8 +291,26 @@ viz.emitted_laws(p, laws, tolerance=0.03)
 # drafts.
 
 # %% task="1.5"
+from dspark_mini.contracts import integer, takes
+
+@takes(context_length=integer(), draft_length=integer())
+def verification_mask(context_length, draft_length):
+    """Build the mask of the target's verification forward: every row sees the tokens up to its own, as in decoding.
+
+    Args:
+        context_length: number of context tokens, the anchor x_0 the last of them.
+        draft_length: γ, the number of drafted tokens.
+    Returns: Boolean array (n, n), n = context_length + draft_length, the context first; True where the row may attend
+        to the column.
+    Example: context_length 1, draft_length 1  →  [[True, False], [True, True]]
+    """
+    ### BEGIN SOLUTION
+    position = np.arange(context_length + draft_length)  # (n,)
+    return position <= position[:, None]
+    ### END SOLUTION
 
 # %% check="1.5"
+check("1.5", verification_mask)
 
 # %% [markdown]
 # **Your mask, drawn.**
@@ -233,8 +352,29 @@ for label, tried in masks.items():
 # included. By hand, with stop token 2: `[5, 2, 7]` gives `[5, 2]`, and with a cap of 1 `[5]`.
 
 # %% task="1.6"
+from dspark_mini.contracts import integer, takes, tokens
+
+@takes(tokens=tokens("n"), stop_tokens=tokens("S"), max_new_tokens=integer())
+def cut_output(tokens, stop_tokens, max_new_tokens):
+    """Return the part of the emitted tokens that belongs to the output: up to the first stop token or the cap.
+
+    Args:
+        tokens: list (n,), tokens emitted since the prompt, in one round or in many.
+        stop_tokens: list (S,), tokens that end the output and belong to it; without any, only the cap ends it.
+        max_new_tokens: the cap, in tokens; a stop token counts.
+    Returns: A prefix of tokens, as a new list.
+    Example: tokens [8, 8, 4, 3], stop_tokens [3, 4], max_new_tokens 10  →  [8, 8, 4]
+    """
+    ### BEGIN SOLUTION
+    kept = tokens[:max_new_tokens]
+    for i, emitted in enumerate(kept):
+        if emitted in stop_tokens:
+            return kept[: i + 1]
+    return kept
+    ### END SOLUTION
 
 # %% check="1.6"
+check("1.6", cut_output)
 
 # %% [markdown]
 # ## The cache contract, and a whole text

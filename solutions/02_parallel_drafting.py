@@ -1,3 +1,15 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
 # %% [markdown]
 # # Lesson 02 · Parallel drafting
 #
@@ -59,8 +71,23 @@ for i, j in np.argwhere(np.outer(first, second) > 0):
 # stay lists of plain ints) and refuses bad input.
 
 # %% task="2.1"
+from dspark_mini.contracts import logits, takes
+
+@takes(block_logits=logits("γ", "V"))
+def dflash_parallel_candidates(block_logits):
+    """Draft a block as DFlash does: every position takes its own best token, the lowest id of equal ones.
+
+    Args:
+        block_logits: (γ, V) base logits; −inf marks a token that cannot be drafted.
+    Returns: γ token ids.
+    Example: [[.1, .8, .1], [.6, .2, .2], [.1, .2, .7]]  →  [1, 0, 2]
+    """
+    ### BEGIN SOLUTION
+    return block_logits.argmax(axis=1).tolist()
+    ### END SOLUTION
 
 # %% check="2.1"
+check("2.1", dflash_parallel_candidates)
 
 # %% [markdown]
 # **Your function, drawn.** Position 1 leans a little towards “of”, position 2 a little towards “problem”.
@@ -85,8 +112,29 @@ viz.candidate_grid(block_logits, {"DFlash": dflash_parallel_candidates(block_log
 # are [.8, .6], [.7, .9] and [1.1, .4], so the block is 0, 1, 0. Which row of B is in which sum?
 
 # %% task="2.2"
+from dspark_mini.contracts import bias_rows, logits, takes, token
+
+@takes(block_logits=logits("γ", "V"), anchor_token=token(), markov_bias=bias_rows("V"))
+def dspark_markov_candidates(block_logits, anchor_token, markov_bias):
+    """Draft a block as DSpark does: parallel logits, each position corrected by the token before it.
+
+    Args:
+        block_logits: (γ, V) base logits U; −inf marks a token that cannot be drafted.
+        anchor_token: x_0, the last committed token; it may lie outside the block's vocabulary.
+        markov_bias: markov_bias[token] is the bias B[token] (V,), zeros for a token without one.
+    Returns: γ token ids; of equal sums the lowest id wins.
+    Example: U = [[.4, .6], [.7, .3], [.6, .4]], anchor 9, B = {9: [.4, 0], 0: [0, .6], 1: [.5, 0]}
+        →  [0, 1, 0]
+    """
+    ### BEGIN SOLUTION
+    tokens = [anchor_token]
+    for row in block_logits:  # (V,)
+        tokens.append(int((row + markov_bias[tokens[-1]]).argmax()))
+    return tokens[1:]
+    ### END SOLUTION
 
 # %% check="2.2"
+check("2.2", dspark_markov_candidates)
 
 # %% [markdown]
 # **Your two drafters side by side.** The bias says that “course” follows “of”, and “problem” follows “no”.
@@ -110,8 +158,29 @@ viz.candidate_grid({"DFlash": block_logits, "DSpark": corrected}, chains, words=
 # if `min_tokens` is 1; `[.75, .25, .25]` gives 3 for limits of 4 and 6.
 
 # %% task="2.3"
+from dspark_mini.contracts import chance, chances, integer, takes
+
+@takes(confidences=chances("γ"), threshold=chance(), min_tokens=integer(low=1), max_tokens=integer(low="min_tokens"))
+def choose_confident_prefix(confidences, threshold, min_tokens=1, max_tokens=8):
+    """Choose the verify length: how many draft tokens, from the first on, go to the target.
+
+    Args:
+        confidences: (γ,) chance that token k is accepted, given that those before it were.
+        threshold: from 0 to 1; the first confidence below it ends the prefix.
+        min_tokens: the least verify length, in tokens; no more than there are confidences are verified.
+        max_tokens: the greatest verify length, in tokens.
+    Returns: The verify length.
+    Example: confidences [.9, .8, .3, .95], threshold .5, from 1 to 4 tokens  →  2
+    """
+    ### BEGIN SOLUTION
+    prefix = 0
+    while prefix < len(confidences) and confidences[prefix] >= threshold:
+        prefix += 1
+    return min(max(prefix, min_tokens), max_tokens, len(confidences))
+    ### END SOLUTION
 
 # %% check="2.3"
+check("2.3", choose_confident_prefix)
 
 # %% role="picture"
 confidences = [0.95, 0.9, 0.7, 0.45, 0.8, 0.3, 0.6]
@@ -127,8 +196,39 @@ viz.confidence_budget(confidences, threshold=0.5, budget=choose_confident_prefix
 # (lesson 00).
 
 # %% given="record"
+from dspark_mini.contracts import chance, chances, integer, one_of, takes, tokens
+
+@takes(
+    mode=one_of("dflash", "dspark"),
+    candidates=tokens("γ", empty=False),
+    confidences=chances("γ"),
+    threshold=chance(),
+    max_tokens=integer(low=1),
+)
+def build_draft_record(mode, candidates, confidences, threshold, max_tokens=8):
+    """Describe one drafted block for the verifier: confidence trims it, and only the target accepts.
+
+    Args:
+        mode: 'dflash' or 'dspark'.
+        candidates: γ draft tokens.
+        confidences: (γ,) chance that token k is accepted, given that those before it were.
+        threshold: from 0 to 1; the first confidence below it ends the prefix.
+        max_tokens: the greatest verify length, in tokens.
+    Returns: A dict: mode, block_tokens (all γ), verify_tokens (the confident prefix), proposed (γ) and
+        verify_budget (ℓ, the number of verify_tokens).
+    Example: 'dspark', [4, 5, 6], [.9, .7, .2], .5, 3  →  verify_tokens [4, 5], proposed 3, verify_budget 2
+    """
+    budget = choose_confident_prefix(confidences, threshold, 1, max_tokens)
+    return {
+        "mode": mode,
+        "block_tokens": candidates,
+        "verify_tokens": candidates[:budget],
+        "proposed": len(candidates),
+        "verify_budget": budget,
+    }
 
 # %% check="record"
+check("record", build_draft_record)
 
 # %% role="picture"
 build_draft_record("dspark", candidates=[0, 1], confidences=[0.9, 0.7], threshold=0.8)
@@ -145,8 +245,29 @@ build_draft_record("dspark", candidates=[0, 1], confidences=[0.9, 0.7], threshol
 # 0 0 | 0 1`.
 
 # %% task="2.4"
+from dspark_mini.contracts import integer, integers, takes
+
+@takes(context_length=integer(), anchor_positions=integers("A", high="context_length"), block_length=integer(low=1))
+def block_mask(context_length, anchor_positions, block_length):
+    """Build the training mask of DFlash for several blocks packed into one forward.
+
+    Args:
+        context_length: number of context positions.
+        anchor_positions: A anchors, one per block, from 0 to context_length, in any order.
+        block_length: γ, positions per block.
+    Returns: Boolean array (A·γ, context_length + A·γ), True where the row may attend to the column.
+    Example: context_length 2, anchor_positions [1], block_length 2  →  [[1, 0, 1, 1], [1, 0, 1, 1]] as booleans
+    """
+    ### BEGIN SOLUTION
+    anchor = np.repeat(anchor_positions, block_length)  # (A·γ,) the anchor of each row's block
+    block = np.repeat(np.arange(len(anchor_positions)), block_length)  # (A·γ,) which block a row belongs to
+    context = np.arange(context_length) < anchor[:, None]  # (A·γ, context_length)
+    own_block = block[:, None] == block  # (A·γ, A·γ)
+    return np.hstack([context, own_block])
+    ### END SOLUTION
 
 # %% check="2.4"
+check("2.4", block_mask)
 
 # %% role="picture"
 anchors = [2, 5, 4]
@@ -162,8 +283,25 @@ viz.mask_picture(block_mask(6, anchors, 3), context_length=6, anchors=anchors, b
 # Four rounds accepted 0, 1, 2 and 2 tokens of γ = 3. The rates are 3/4, 2/3 and 0/2.
 
 # %% task="2.5"
+from dspark_mini.contracts import integer, integers, takes
+
+@takes(block_size=integer(low=1), accepted_counts=integers("rounds", high="block_size", empty=True))
+def conditional_acceptance(accepted_counts, block_size):
+    """Measure how often each position of the block is accepted once the positions before it were.
+
+    Args:
+        accepted_counts: accepted draft tokens of each round, without the bonus token, from 0 to block_size.
+        block_size: γ, the number of draft tokens per round.
+    Returns: γ rates; nan where no round came that far.
+    Example: accepted_counts [0, 1, 2, 2], block_size 3  →  [3/4, 2/3, 0.0]
+    """
+    ### BEGIN SOLUTION
+    reached = [sum(count >= k for count in accepted_counts) for k in range(block_size + 1)]  # rounds with ≥ k
+    return [kept / tried if tried else math.nan for tried, kept in zip(reached, reached[1:])]
+    ### END SOLUTION
 
 # %% check="2.5"
+check("2.5", conditional_acceptance)
 
 # %% [markdown]
 # **The decay, from your own functions.** In a toy target each of 16 words is followed by one of two (.65 and .35). DFlash
@@ -241,8 +379,39 @@ viz.kv_injection(anchor_position=5, block_size=3, layers=8, feature_layers=[1, 4
 # thousands.
 
 # %% task="2.6"
+from dspark_mini.contracts import integer, numbers, takes
+
+@takes(
+    queries=numbers("n", "d"),
+    block_keys=numbers("n", "d"),
+    block_values=numbers("n", "d"),
+    context_keys=numbers("C", "d", empty=True),
+    context_values=numbers("C", "d", empty=True),
+    anchor_position=integer(high="C"),
+)
+def block_attention(queries, block_keys, block_values, context_keys, context_values, anchor_position):
+    """Attend as a DFlash drafter does: a block reads the target's features before its anchor, and itself.
+
+    Args:
+        queries: (n, d), one row per position of the block.
+        block_keys, block_values: (n, d), of the block's own rows.
+        context_keys, context_values: (C, d), of the target's fused features at positions 0..C − 1.
+        anchor_position: Position of the anchor in the text, 0 to C; its features are not known yet.
+    Returns: Array (n, d): one mix of values per query.
+    Example: queries [[0]], block_keys [[0]], block_values [[4]], context_keys [[0], [0]],
+        context_values [[2], [9]], anchor_position 1  →  [[3.0]]
+    """
+    ### BEGIN SOLUTION
+    # "...": the small model stacks its attention heads in front of (n, d)
+    keys = np.concatenate([context_keys[..., :anchor_position, :], block_keys], axis=-2)  # (anchor_position + n, d)
+    values = np.concatenate([context_values[..., :anchor_position, :], block_values], axis=-2)
+    scores = queries @ keys.swapaxes(-1, -2) / queries.shape[-1] ** 0.5  # (n, anchor_position + n)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True) @ values
+    ### END SOLUTION
 
 # %% check="2.6"
+check("2.6", block_attention)
 
 # %% [markdown]
 # **Your attention in a real drafter.** The shipped DFlash has two layers of three heads. They run on your function

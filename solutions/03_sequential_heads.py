@@ -1,3 +1,15 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
 # %% [markdown]
 # # Lesson 03 · Sequential heads
 #
@@ -52,8 +64,25 @@ print(f"{V / (2 * r):.0f} times fewer; one bias costs a lookup of {r} numbers an
 # By hand: with W₁ = [[1, 0], [0, 2], [1, 1]] and W₂ = [[1, 2, 3], [0, 1, 0]] the bias after token 1 is [0, 2, 0]. Which numbers did it need?
 
 # %% task="3.1"
+from dspark_mini.contracts import numbers, takes, token
+
+@takes(w1=numbers("V", "r"), w2=numbers("r", "V"), token=token(below="V"))
+def low_rank_bias(w1, w2, token):
+    """Look up the transition bias of one token in a table that is kept as two thin matrices.
+
+    Args:
+        w1: (V, r), one row per token before.
+        w2: (r, V), one column per token that follows.
+        token: The token just before, 0 to V − 1.
+    Returns: The bias (V,) that is added to the logits of the next position.
+    Example: w1 = [[2], [3]], w2 = [[1, 10]], token 1  →  [3, 30]
+    """
+    ### BEGIN SOLUTION
+    return w1[token] @ w2
+    ### END SOLUTION
 
 # %% check="3.1"
+check("3.1", low_rank_bias)
 
 # %% [markdown]
 # **Your function, drawn.** A table holds three habits: “of course”, “no problem”, “thank you”. It is cut down to ranks 1, 2 and 3 by singular values. Each habit costs
@@ -111,8 +140,44 @@ print("Markov, in either:     course {:.2f}, the {:.2f}".format(*(of_row @ to_wo
 # `rng.choice(V, p=row)` draws. Logits may be 1000 or −∞; e¹⁰⁰⁰ overflows.
 
 # %% task="3.2"
+from dspark_mini.contracts import generator, logits, numbers, takes, temperature, token
+
+@takes(
+    base_logits=logits("γ", "V"),
+    anchor_token=token(below="V"),
+    w1=numbers("V", "r"),
+    w2=numbers("r", "V"),
+    rng=generator(),
+    temperature=temperature(),
+)
+def sample_markov_block(base_logits, anchor_token, w1, w2, rng, temperature=1.0):
+    """Draw a block along the Markov chain, and keep the very rows that its tokens were drawn from.
+
+    Args:
+        base_logits: (γ, V) base logits U; −inf marks a token that cannot be drafted.
+        anchor_token: x_0, the last committed token, 0 to V − 1.
+        w1, w2: (V, r) and (r, V), the low-rank head.
+        rng: The only source of chance.
+        temperature: At 0 each position takes its best token, the lowest id of equals, and its row is one-hot.
+    Returns: γ tokens, and the rows q (γ, V): token k was drawn from row k.
+    Example: base_logits [[0, 2], [0, 1]], anchor 0, w1 = [[1], [-1]], w2 = [[3, 0]], temperature 0
+        →  [0, 0] and [[1, 0], [1, 0]]
+    """
+    ### BEGIN SOLUTION
+    tokens, rows = [anchor_token], []
+    for row in base_logits:  # (V,)
+        corrected = row + w1[tokens[-1]] @ w2  # (V,)
+        if temperature == 0:
+            weights = np.arange(len(row)) == corrected.argmax()
+        else:
+            weights = np.exp((corrected - corrected.max()) / temperature)
+        rows.append(weights / weights.sum())
+        tokens.append(int(rng.choice(len(row), p=rows[-1])))
+    return tokens[1:], np.array(rows)
+    ### END SOLUTION
 
 # %% check="3.2"
+check("3.2", sample_markov_block)
 
 # %% [markdown]
 # **Your draws, counted.** Position 1 says *of or no*, position 2 *course or problem*, each with probability ½. With W₁ = 0 they are independent; a head of rank 1
@@ -177,8 +242,36 @@ for drawn, ratio in ((1.0, 1.0), (0.5, 0.5), (0.0, 0.0), (0.5, 1.0), (0.0, 1.0))
 # σ(x) = (1 + tanh(x/2)) / 2 never overflows.
 
 # %% task="3.3"
+from dspark_mini.contracts import numbers, takes
+
+@takes(
+    state=numbers("r"),
+    prev_embedding=numbers("r"),
+    hidden=numbers("d"),
+    w_joint=numbers("2r+d", "3r"),
+    w2=numbers("r", "V"),
+)
+def rnn_head_step(state, prev_embedding, hidden, w_joint, w2):
+    """Take one step of the RNN head: from the old state to a new one and to a bias.
+
+    Args:
+        state: (r,) the state s after the previous position; zeros at the start of a block.
+        prev_embedding: (r,) the row of W1 of the token just before.
+        hidden: (d,) h_k, the output of the drafter's last layer at this position.
+        w_joint: (2r+d, 3r) rows for state, embedding, hidden; columns for gate, candidate, output.
+        w2: (r, V), one column per token that follows.
+    Returns: The new state (r,) and the bias (V,).
+    Example: state [8], prev_embedding [0], hidden [0], w_joint all zeros, w2 = [[4, -2]]  →  [4] and [0, 0]
+    """
+    ### BEGIN SOLUTION
+    z = np.concatenate([state, prev_embedding, hidden])  # (2r+d,)
+    gate, candidate, output = np.split(z @ w_joint, 3)  # (r,) each
+    keep = (1.0 + np.tanh(gate / 2.0)) / 2.0  # σ(gate), in a form that never overflows
+    return keep * state + (1.0 - keep) * np.tanh(candidate), np.tanh(output) @ w2
+    ### END SOLUTION
 
 # %% check="3.3"
+check("3.3", rnn_head_step)
 
 # %% [markdown]
 # **What your head remembers.** By hand-set weights “of” and “no” are written into the state, and a comma leaves it alone. Rows: drafted so far; columns: bias of the
@@ -213,8 +306,28 @@ viz.bias_tables(biases, before=[" ".join(prefix) for prefix in prefixes], after=
 # By hand, anchor 7, mask 99, γ = 3: DFlash has the inputs [7, 99, 99, 99] and predictions at [1, 2, 3]. And DSpark?
 
 # %% task="3.4"
+from dspark_mini.contracts import integer, one_of, takes
+
+@takes(anchor_token=integer(), mask_token=integer(), block_size=integer(low=1), layout=one_of("dflash", "dspark"))
+def draft_inputs(anchor_token, mask_token, block_size, layout):
+    """Lay out the drafter's input for one block, and say at which positions predictions come out.
+
+    Args:
+        anchor_token: x_0, the last committed token.
+        mask_token: The token that stands for a position to be predicted.
+        block_size: γ, the number of predictions.
+        layout: 'dflash' or 'dspark'.
+    Returns: The input ids, and the γ input positions, in order, whose outputs are the base logits U_1..U_γ.
+    Example: anchor 7, mask 99, block_size 2, 'dflash'  →  [7, 99, 99] and [1, 2]
+    """
+    ### BEGIN SOLUTION
+    first = 1 if layout == "dflash" else 0  # the first input position that predicts
+    masks = [mask_token] * (block_size - 1 + first)
+    return [anchor_token, *masks], list(range(first, first + block_size))
+    ### END SOLUTION
 
 # %% check="3.4"
+check("3.4", draft_inputs)
 
 # %% [markdown]
 # **Your layouts, drawn.**

@@ -1,3 +1,15 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
 # %% [markdown]
 # # Lesson 04 · Confidence
 #
@@ -58,8 +70,25 @@ print(f"accepted: {passed.mean():.3f}; of those that drew token 2: {passed[draft
 # together .2 + .2 + .2 = .6. The paper writes $c^* = 1 - \tfrac12\lVert q-p\rVert_1$. Why is that the same?
 
 # %% task="4.1"
+from dspark_mini.contracts import probabilities, takes
+
+@takes(q=probabilities("γ", "V"), p=probabilities("γ", "V"))
+def acceptance_target(q, p):
+    """Compute what each confidence should be: the chance that its draft is accepted.
+
+    Args:
+        q: (γ, V) draft distributions, one row per position.
+        p: (γ, V) target distributions at the same positions.
+    Returns: (γ,) chances, one per position.
+    Example: q = [[.2, .2, .6]], p = [[.5, .3, .2]]  →  [.6]
+    """
+    ### BEGIN SOLUTION
+    distance = 0.5 * np.abs(q - p).sum(axis=1)  # (γ,)
+    return 1.0 - distance.clip(max=1.0)  # rounding must not make a chance negative
+    ### END SOLUTION
 
 # %% check="4.1"
+check("4.1", acceptance_target)
 
 # %% [markdown]
 # **Your labels, drawn.** Filled is what both distributions share; where q exceeds p, the target rejects.
@@ -80,8 +109,23 @@ viz.overlap_picture(draft_rows, target_rows, acceptance_target(draft_rows, targe
 # .25, .25, .125].
 
 # %% task="4.2"
+from dspark_mini.contracts import chances, takes
+
+@takes(confidences=chances("…", "γ"))
+def prefix_survival(confidences):
+    """Compute the chance that the first j drafts all survive, for every j.
+
+    Args:
+        confidences: (γ,) or (…, γ) chances c_k, each given that the tokens before k passed; may be empty.
+    Returns: a_1..a_γ, in the shape of the confidences.
+    Example: [.5, .5, 1., .5]  →  [.5, .25, .25, .125]
+    """
+    ### BEGIN SOLUTION
+    return np.cumprod(confidences, axis=-1)
+    ### END SOLUTION
 
 # %% check="4.2"
+check("4.2", prefix_survival)
 
 # %% role="picture"
 confidences = [0.95, 0.9, 0.85, 0.9, 0.8, 0.85, 0.9]
@@ -157,8 +201,27 @@ print("what happened       ", *(f"{a:5.2f}" for a in accepted.mean(axis=0)))
 # [.25, .75, .75, .75], observed [0, 1, 1, 0]: the gaps are .25 and .75 − 2/3, the error is 1/4·1/4 + 3/4·1/12 = .125.
 
 # %% task="4.3"
+from dspark_mini.contracts import chances, integer, takes
+
+@takes(predicted=chances("N"), observed=chances("N"), n_bins=integer(low=1))
+def expected_calibration_error(predicted, observed, n_bins=10):
+    """Measure how far predicted chances are from what happened, bin by bin.
+
+    Args:
+        predicted: (N,) chances.
+        observed: (N,) outcomes, 1 where it happened, 0 where it did not.
+        n_bins: Number of equal bins of [0, 1].
+    Returns: The expected calibration error.
+    Example: predicted [.25, .75, .75, .75], observed [0, 1, 1, 0], n_bins 2  →  .125
+    """
+    ### BEGIN SOLUTION
+    bins = np.minimum((predicted * n_bins).astype(int), n_bins - 1)  # (N,)
+    gaps = np.bincount(bins, weights=predicted - observed)  # per bin: its gap, times its samples
+    return float(np.abs(gaps).sum() / len(predicted))
+    ### END SOLUTION
 
 # %% check="4.3"
+check("4.3", expected_calibration_error)
 
 # %% [markdown]
 # **The reliability diagram of a prefix of four.** A disc's area is its bin's share of the samples. Even the true
@@ -186,8 +249,32 @@ viz.reliability_diagram(samples, errors)
 # had stayed raw?) You may call `sigmoid` and your `expected_calibration_error`.
 
 # %% task="4.4"
+from dspark_mini.contracts import chances, logits, numbers, takes
+
+@takes(confidence_logits=logits("N", "γ"), accepted=chances("N", "γ"), grid=numbers("temperatures", above=0.0))
+def fit_sequential_temperatures(confidence_logits, accepted, grid):
+    """Fit one temperature per position, from left to right, so that prefix survival is calibrated.
+
+    Args:
+        confidence_logits: (N, γ) logits of the confidences, one row per round.
+        accepted: (N, γ) 1 where token k and all before it were accepted, otherwise 0.
+        grid: Temperatures to try.
+    Returns: T_1..T_γ (γ,), each from the grid.
+    Example: four rounds with logits [ln 9, ln 2], accepted [[1, 1], [1, 1], [1, 0], [0, 0]], grid [1, 2]
+        →  [2., 1.]
+    """
+    ### BEGIN SOLUTION
+    survival, fitted = 1.0, []
+    for logit, outcome in zip(confidence_logits.T, accepted.T):  # (N,) each
+        options = {t: survival * (0.5 + 0.5 * np.tanh(0.5 * logit / t)) for t in grid}  # σ(logit / t), (N,) each
+        best = min(grid, key=lambda t: (expected_calibration_error(options[t], outcome), abs(t - 1.0), t))
+        survival = options[best]
+        fitted.append(best)
+    return np.array(fitted)
+    ### END SOLUTION
 
 # %% check="4.4"
+check("4.4", fit_sequential_temperatures)
 
 # %% [markdown]
 # **Before and after, on fresh rounds.** A temperature keeps the order of the confidences, so the AUC (how often a token

@@ -1,3 +1,15 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
 # %% [markdown]
 # # Lesson 05 · The scheduler
 #
@@ -72,8 +84,30 @@ viz.lines(panels, x=shown, x_name="B, tokens in one forward", log_x=True)
 # γ), short rows padded with 0.
 
 # %% task="5.1"
+from dspark_mini.contracts import chance_rows, speeds, takes
+
+@takes(confidences=chance_rows("R"), steps_per_second=speeds("R"))
+def schedule_prefixes(confidences, steps_per_second):
+    """Choose how many draft tokens of each request to verify, by Algorithm 1 of DSpark.
+
+    Args:
+        confidences: (R, γ) chances, one row per request; short rows are padded with 0.
+        steps_per_second: entry B is the engine's speed at a batch of B tokens; entry 0 is not used.
+    Returns: R verify lengths.
+    Example: confidences [[.5, .5], [.75]], steps_per_second [0, 9, 8, 7, 6, 5]  →  [1, 1]
+    """
+    ### BEGIN SOLUTION
+    requests, survival = len(confidences), np.cumprod(confidences, axis=1)  # (R, γ), falls along each row
+    order = np.argsort(-survival, axis=None, kind="stable")[: np.count_nonzero(survival)]  # ties in the batch's order
+    tau = np.cumsum(np.append(requests, survival.ravel()[order]))  # with 0, 1, 2, … draft tokens
+    steps = steps_per_second[requests : requests + len(tau)]  # no batch beyond the table
+    theta = tau[: len(steps)] * steps
+    admitted = int(np.append(theta[1:] > theta[:-1], False).argmin())  # while Θ rises
+    return np.bincount(order[:admitted] // confidences.shape[1], minlength=len(confidences)).tolist()
+    ### END SOLUTION
 
 # %% check="5.1"
+check("5.1", schedule_prefixes)
 
 # %% [markdown]
 # **A decision that does not move when the table moves is a bug.** Your function on three engines: tokens are free, or
@@ -234,8 +268,27 @@ viz.lines({"Θ, tokens per second": {"Θ": theta}}, x=range(8), x_name="verified
 # go as in task 5.1, and a survival of 0 gets nothing, even if some of the budget is left over.
 
 # %% task="5.2"
+from dspark_mini.contracts import chance_rows, integer, takes
+
+@takes(confidences=chance_rows("R"), budget=integer())
+def allocate_budget(confidences, budget):
+    """Give a fixed number of draft tokens to the likeliest survivors of a batch.
+
+    Args:
+        confidences: (R, γ) chances, one row per request; short rows are padded with 0.
+        budget: K, the number of draft tokens of the whole batch.
+    Returns: R verify lengths, together at most K.
+    Example: confidences [[.5, .5], [.75, .5]], budget 3  →  [1, 2]
+    """
+    ### BEGIN SOLUTION
+    survival = np.cumprod(confidences, axis=1)  # (R, γ)
+    order = np.argsort(-survival, axis=None, kind="stable")  # ties in the batch's order
+    chosen = order[: min(budget, np.count_nonzero(survival))]
+    return np.bincount(chosen // confidences.shape[1], minlength=len(confidences)).tolist()
+    ### END SOLUTION
 
 # %% check="5.2"
+check("5.2", allocate_budget)
 
 # %% role="picture"
 viz.verify_schedule(confidences, {f"K = {k}": allocate_budget(confidences, k) for k in (3, 7, 12)})
@@ -251,8 +304,29 @@ viz.verify_schedule(confidences, {f"K = {k}": allocate_budget(confidences, k) fo
 # By hand: one request, c = [.5, .5], SPS = [–, 8, 4, 6]: Θ is 8, 6 and 10.5, so K = 2. The edges are those of task 5.1.
 
 # %% task="5.3"
+from dspark_mini.contracts import chance_rows, speeds, takes
+
+@takes(old_confidences=chance_rows("R"), steps_per_second=speeds("R"))
+def lagged_budget(old_confidences, steps_per_second):
+    """Find the number of draft tokens with the highest Θ, from confidences that are two rounds old.
+
+    Args:
+        old_confidences: (R, γ) chances of two rounds ago, one row per request; short rows are padded with 0.
+        steps_per_second: entry B is the engine's speed at a batch of B tokens; entry 0 is not used.
+    Returns: The budget K.
+    Example: old_confidences [[.5, .5]], steps_per_second [0, 8, 4, 6]  →  2
+    """
+    ### BEGIN SOLUTION
+    requests, survival = len(old_confidences), np.cumprod(old_confidences, axis=1)  # (R, γ)
+    best_first = -np.sort(-survival[survival > 0])
+    tau = np.cumsum(np.append(requests, best_first))  # with 0, 1, 2, … draft tokens
+    steps = steps_per_second[requests : requests + len(tau)]  # no batch beyond the table
+    theta = tau[: len(steps)] * steps
+    return int(theta.argmax())
+    ### END SOLUTION
 
 # %% check="5.3"
+check("5.3", lagged_budget)
 
 # %% [markdown]
 # **Causal again.** The enumeration from above, with the search over all K on older confidences:

@@ -1,3 +1,15 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
 # %% [markdown]
 # # Lesson 07 · End to end
 # *What must the loop around the pieces decide, so that the text stays right and the clock agrees?*
@@ -40,8 +52,24 @@ from grader import check, hint
 # By hand: of 5 rows, with three drafts accepted, 1 goes. *Which?*
 
 # %% task="7.1"
+from dspark_mini.contracts import integer, takes
+
+@takes(verified_rows=integer(low=1), accepted=integer(below="verified_rows"))
+def rollback_rows(verified_rows, accepted):
+    """Count the rows that the cache has to drop after a round of verification.
+
+    Args:
+        verified_rows: 1 + ℓ, all rows that the forward wrote.
+        accepted: Number of accepted drafts, 0 to ℓ.
+    Returns: The number of rows to drop from the end of the cache.
+    Example: verified_rows 5 (the anchor and four drafts), accepted 3  →  1
+    """
+    ### BEGIN SOLUTION
+    return verified_rows - 1 - accepted
+    ### END SOLUTION
 
 # %% check="7.1"
+check("7.1", rollback_rows)
 
 # %% role="picture"
 from dspark_mini import viz
@@ -64,8 +92,42 @@ viz.cache_rows({
 # [5, 6]. The row of draft 7 is dropped.
 
 # %% task="7.2"
+from dspark_mini.contracts import chance, chances, integers, takes, tokens
+
+@takes(
+    draft_tokens=tokens("γ"),
+    confidences=chances("γ", empty=True),
+    target_tokens=integers("γ+1", low=-1),
+    threshold=chance(),
+)
+def decode_round(draft_tokens, confidences, target_tokens, threshold):
+    """Play one greedy round: trim the block, verify what is left, and say what the cache drops.
+
+    Args:
+        draft_tokens: list (γ,), drafted tokens x_1..x_γ; there may be none.
+        confidences: (γ,) confidences of the drafts; the first one below the threshold ends the block, at length ℓ ≥ 0.
+        target_tokens: (γ+1,) the target's choice after the anchor and the first k drafts; −1 in rows past ℓ, which are
+            never computed.
+        threshold: From 0 to 1; an equal confidence passes.
+    Returns: A dict: verified_rows and dropped_rows, rows of the cache; accepted, drafts; tokens, the accepted drafts and one
+        token of the target's.
+    Example: draft_tokens [5, 7, 2], confidences [.9, .8, .3], target_tokens [5, 6, 1, −1], threshold .5
+        →  {'verified_rows': 3, 'accepted': 1, 'tokens': [5, 6], 'dropped_rows': 1}
+    """
+    ### BEGIN SOLUTION
+    length = 0
+    while length < len(draft_tokens) and confidences[length] >= threshold:
+        length += 1
+    accepted = 0
+    while accepted < length and draft_tokens[accepted] == target_tokens[accepted]:
+        accepted += 1
+    emitted = [*draft_tokens[:accepted], target_tokens[accepted]]
+    rows = {"verified_rows": 1 + length, "dropped_rows": length - accepted}
+    return {"accepted": accepted, "tokens": emitted, **rows}
+    ### END SOLUTION
 
 # %% check="7.2"
+check("7.2", decode_round)
 
 # %% role="picture"
 block, target_says = [5, 7, 2, 4, 6], [5, 7, 2, 1, 6, 3]
@@ -96,8 +158,36 @@ viz.round_rows(rounds)
 # 1.75/5 = .35, 2.3125/6 = .385. The answer is 2.
 
 # %% task="7.3"
+from dspark_mini.contracts import integers, numbers, takes
+from dspark_mini.rules import accepted_of_verified, some_draft_was_verified
+
+@takes(
+    accepted_of_verified,
+    some_draft_was_verified,
+    accepted_counts=integers("n"),
+    verified_counts=integers("n"),
+    round_times=numbers("sizes", above=0.0),
+)
+def best_block_size(accepted_counts, verified_counts, round_times):
+    """Choose how many tokens to draft next, from what the last rounds accepted.
+
+    Args:
+        accepted_counts: list (n,), accepted drafts of each recent round.
+        verified_counts: list (n,), verified drafts of the same rounds.
+        round_times: (γ_max + 1,) the time of a round with γ drafts, in any unit; entry 0 is a step of plain decoding.
+    Returns: The γ whose 1 + α + … + α^γ tokens per round cost the least time each; of equal ones the smallest.
+    Example: accepted_counts [1, 2], verified_counts [2, 2], round_times [4, 5, 6]
+        α = 3 / 4; 1 / 4 = .25, 1.75 / 5 = .35, 2.3125 / 6 = .385  →  2
+    """
+    ### BEGIN SOLUTION
+    tested = sum(min(accepted + 1, verified) for accepted, verified in zip(accepted_counts, verified_counts))
+    alpha = sum(accepted_counts) / tested
+    tokens_per_round = np.cumsum(alpha ** np.arange(round_times.size))  # (γ_max + 1,)
+    return int(np.argmax(tokens_per_round / round_times))
+    ### END SOLUTION
 
 # %% check="7.3"
+check("7.3", best_block_size)
 
 # %% [markdown]
 # Three histories of forty rounds of 10 ms and .8 ms more per draft. Dotted: your answers.
@@ -130,8 +220,41 @@ viz.lines({"tokens per second": curves}, x=range(17), x_name="block size γ", ma
 # 0, 0] stays plain; after one plain round more it tries again.
 
 # %% task="7.4"
+from dspark_mini.contracts import integer, integers, number, takes
+from dspark_mini.rules import emitted_of_drafted
+
+@takes(
+    emitted_of_drafted,
+    drafted=integers("n", empty=True),
+    emitted=integers("n", low=1, empty=True),
+    break_even=number(),
+    patience=integer(low=1),
+    retry_after=integer(low=1),
+)
+def keep_drafting(drafted, emitted, break_even, patience, retry_after):
+    """Decide whether the next round drafts, or falls back to one step of plain decoding.
+
+    Args:
+        drafted: list (n,), drafts of each round so far, 0 for a plain one.
+        emitted: list (n,), tokens that each of these rounds emitted.
+        break_even: Tokens per round at which drafting is as fast as plain decoding.
+        patience: Number of rounds to judge by.
+        retry_after: Number of plain rounds in a pause.
+    Returns: Whether to draft.
+    Example: drafted [4, 4, 4], emitted [3, 1, 1], break_even 1.5, patience 2, retry_after 8
+        the last two emitted 1 on average  →  False
+    """
+    ### BEGIN SOLUTION
+    if drafted and drafted[-1] == 0:
+        pause = drafted[-retry_after:]
+        return len(pause) == retry_after and not any(pause)
+    if len(drafted) < patience or 0 in drafted[-patience:]:
+        return True  # too early to judge
+    return sum(emitted[-patience:]) >= break_even * patience
+    ### END SOLUTION
 
 # %% check="7.4"
+check("7.4", keep_drafting)
 
 # %% [markdown]
 # In the middle of this text α falls from .8 to .05; a round with six drafts takes as long as two plain ones.
@@ -177,8 +300,45 @@ viz.lines({"tokens so far": {name: np.interp(clock, *line, right=np.nan) for nam
 # ended after 5: cut 3, τ = 5/2.
 
 # %% task="7.5"
+from dspark_mini.contracts import integers, takes
+from dspark_mini.rules import rounds_add_up
+
+@takes(
+    rounds_add_up,
+    drafted=integers("n", empty=True),
+    verified=integers("n", empty=True),
+    accepted=integers("n", empty=True),
+    emitted=integers("n", low=1, empty=True),
+)
+def round_totals(drafted, verified, accepted, emitted):
+    """Sum up a request's rounds, so that every drafted and every emitted token is counted once.
+
+    Args:
+        drafted: list (n,), drafted tokens per round.
+        verified: list (n,), drafts that the target's forward saw.
+        accepted: list (n,), drafts that it accepted.
+        emitted: list (n,), tokens that the round added to the output.
+    Returns: A dict: rounds, drafted, trimmed, rejected, accepted, emitted, cut; and tau, tokens emitted per round (nan
+        without rounds).
+    Example: drafted [4, 4], verified [3, 4], accepted [2, 4], emitted [3, 2]: the last round is cut after 2 of its 5 tokens
+        →  rounds 2, drafted 8, trimmed 1, rejected 1, accepted 6, emitted 5, cut 3, tau 2.5
+    """
+    ### BEGIN SOLUTION
+    rounds = len(drafted)
+    return {
+        "rounds": rounds,
+        "drafted": sum(drafted),
+        "trimmed": sum(drafted) - sum(verified),
+        "rejected": sum(verified) - sum(accepted),
+        "accepted": sum(accepted),
+        "emitted": sum(emitted),
+        "cut": sum(accepted) + rounds - sum(emitted),
+        "tau": sum(emitted) / rounds if rounds else math.nan,
+    }
+    ### END SOLUTION
 
 # %% check="7.5"
+check("7.5", round_totals)
 
 # %% [markdown]
 # ## Your engine

@@ -1,3 +1,15 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
 # %% [markdown]
 # # Lesson 08 · Bug clinic
 # *What goes wrong in real engines, how does it show, and which small input proves it?*
@@ -48,6 +60,23 @@ viz.bug_map({
 # too good raised suspicion.
 
 # %% bug="8.1"
+from dspark_mini.contracts import integer, integers, takes
+
+@takes(anchor_positions=integers("A"), block_length=integer(low=1))
+def visible_features(anchor_positions, block_length):
+    """Mark the features of the target that each training block may see: those strictly before its anchor.
+
+    Args:
+        anchor_positions: list (A,), one anchor per block, in any order; blocks may overlap.
+        block_length: γ; block i brings the features of positions anchor_i to anchor_i + γ − 1.
+    Returns: Boolean array (A, A·γ): row j is True where a feature lies before anchor j.
+    Example: anchors [0, 2], block_length 2  →  [[0, 0, 0, 0], [1, 1, 0, 0]] as booleans
+    """
+    ### BEGIN SOLUTION
+    anchors = np.array(anchor_positions)[:, None]  # (A, 1)
+    read_at = anchors + np.arange(block_length)  # (A, γ) the position of each feature
+    return read_at.ravel() < anchors  # (A, A·γ)
+    ### END SOLUTION
 
 # %% role="picture"
 anchors, block_length = [0, 2], 2                    # change these
@@ -56,10 +85,22 @@ read_at = [a + k for a in anchors for k in range(block_length)]
 viz.mask_picture(mask, mask.shape[1], block_length=1, positions=read_at, title="which features each block may see")
 
 # %% task="8.1.case"
+def failing_case_8_1():
+    """Write a call of visible_features on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the array (A, A·γ) of 0 and 1 that the rule demands.
+    Example: A call on which it does not show:
+        {"anchor_positions": [0, 2], "block_length": 2}, [[0, 0, 0, 0], [1, 1, 0, 0]]
+    """
+    ### BEGIN SOLUTION
+    return {"anchor_positions": [0, 1], "block_length": 2}, [[0, 0, 0, 0], [1, 0, 0, 0]]
+    ### END SOLUTION
 
 # %% check="8.1.case"
+check("8.1.case", failing_case_8_1)
 
 # %% check="8.1"
+check("8.1", visible_features)
 
 # %% [markdown]
 # ## Bug 8.2 · Good weights, poor drafts
@@ -67,15 +108,41 @@ viz.mask_picture(mask, mask.shape[1], block_length=1, positions=read_at, title="
 # [onnxruntime-genai pull request 2538](https://github.com/microsoft/onnxruntime-genai/pull/2538).
 
 # %% bug="8.2"
+from dspark_mini.contracts import integers, numbers, takes
+
+@takes(hidden_states=numbers("L+1", "d"), layer_ids=integers("m", below="L"))
+def tapped_features(hidden_states, layer_ids):
+    """Concatenate the outputs of some layers of the target: the features that the drafter reads.
+
+    Args:
+        hidden_states: (L + 1, d); entry 0 is the embedding, entry i + 1 the output of layer i.
+        layer_ids: list (m,), the layers whose outputs are wanted, in this order.
+    Returns: Array (m·d,).
+    Example: hidden_states [[0, 1], [4, 5], [4, 5]], layer_ids [1]  →  [4, 5]
+    """
+    ### BEGIN SOLUTION
+    return np.concatenate([hidden_states[layer + 1] for layer in layer_ids])
+    ### END SOLUTION
 
 # %% role="picture"
 tapped_features([[0.0, 1.0], [4.0, 5.0], [4.0, 5.0]], layer_ids=[1])  # change these
 
 # %% task="8.2.case"
+def failing_case_8_2():
+    """Write a call of tapped_features on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the list (m·d,).
+    Example: A call on which it does not show: {"hidden_states": [[1, 2], [1, 2]], "layer_ids": [0]}, [1, 2]
+    """
+    ### BEGIN SOLUTION
+    return {"hidden_states": [[0.0], [1.0]], "layer_ids": [0]}, [1.0]
+    ### END SOLUTION
 
 # %% check="8.2.case"
+check("8.2.case", failing_case_8_2)
 
 # %% check="8.2"
+check("8.2", tapped_features)
 
 # %% [markdown]
 # # Part 2 · Drafting
@@ -86,15 +153,43 @@ tapped_features([[0.0, 1.0], [4.0, 5.0], [4.0, 5.0]], layer_ids=[1])  # change t
 # same weights another engine kept .57 to .87 at every length.
 
 # %% bug="8.3"
+from dspark_mini.contracts import integer, integers, takes
+
+@takes(cached_positions=integers("n", empty=True), block_size=integer(low=1))
+def block_input_positions(cached_positions, block_size):
+    """Number the inputs of a draft block: the anchor, which follows the cached tokens, then the masks.
+
+    Args:
+        cached_positions: positions of the rows in the drafter's cache, rising; it ends with the committed token
+            before the anchor, and a window may have dropped the oldest rows. Empty at the start.
+        block_size: number of inputs, the anchor included.
+    Returns: block_size positions.
+    Example: cached_positions [], block_size 3  →  [0, 1, 2]
+    """
+    ### BEGIN SOLUTION
+    anchor = cached_positions[-1] + 1 if cached_positions else 0
+    return [anchor + k for k in range(block_size)]
+    ### END SOLUTION
 
 # %% role="picture"
 block_input_positions([], block_size=3)              # change this
 
 # %% task="8.3.case"
+def failing_case_8_3():
+    """Write a call of block_input_positions on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the list of positions.
+    Example: A call on which it does not show: {"cached_positions": [], "block_size": 3}, [0, 1, 2]
+    """
+    ### BEGIN SOLUTION
+    return {"cached_positions": [0], "block_size": 2}, [1, 2]
+    ### END SOLUTION
 
 # %% check="8.3.case"
+check("8.3.case", failing_case_8_3)
 
 # %% check="8.3"
+check("8.3", block_input_positions)
 
 # %% [markdown]
 # ## Bug 8.4 · One line of a config
@@ -104,6 +199,23 @@ block_input_positions([], block_size=3)              # change this
 # an **oracle drafter** knows what the target will say: read right, it stays at 1.
 
 # %% bug="8.4"
+from dspark_mini.contracts import logits, one_of, takes
+
+@takes(block_logits=logits("rows", "V"), layout=one_of("dflash", "dspark"))
+def read_predictions(block_logits, layout):
+    """Read the draft tokens off the output rows of one block, in the drafter's own layout.
+
+    Args:
+        block_logits: (rows, V) output logits, the anchor's row first.
+        layout: 'dflash': the anchor and γ masks are fed, and the masks predict; 'dspark': the anchor and γ − 1 masks
+            are fed, and every position predicts.
+    Returns: γ token ids; of equal logits the lowest id wins.
+    Example: [[0, 1], [1, 0], [0, 1]], 'dflash'  →  [0, 1]
+    """
+    ### BEGIN SOLUTION
+    first = 1 if layout == "dflash" else 0  # the first row that predicts
+    return block_logits[first:].argmax(axis=1).tolist()
+    ### END SOLUTION
 
 # %% role="picture"
 truth = [3, 1, 4, 1, 5]
@@ -118,10 +230,21 @@ for layout in ("dflash", "dspark"):
 viz.acceptance_decay(curves, title="An oracle drafter, read by your function")
 
 # %% task="8.4.case"
+def failing_case_8_4():
+    """Write a call of read_predictions on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the list of tokens.
+    Example: A call on which it does not show: {"block_logits": [[0, 1], [1, 0]], "layout": "dflash"}, [0]
+    """
+    ### BEGIN SOLUTION
+    return {"block_logits": [[0.0, 1.0], [1.0, 0.0]], "layout": "dspark"}, [1, 0]
+    ### END SOLUTION
 
 # %% check="8.4.case"
+check("8.4.case", failing_case_8_4)
 
 # %% check="8.4"
+check("8.4", read_predictions)
 
 # %% [markdown]
 # ## Bug 8.5 · Half a translation
@@ -130,16 +253,56 @@ viz.acceptance_decay(curves, title="An oracle drafter, read by your function")
 # a subtler half of the mistake.
 
 # %% bug="8.5"
+from dspark_mini.contracts import integer, integers, probabilities, takes, token
+from dspark_mini.rules import target_ids_are_distinct
+
+@takes(
+    target_ids_are_distinct,
+    draft_probs=probabilities("V_d"),
+    token=token(below="V_d"),
+    d2t=integers("V_d"),
+    vocabulary=integer(low=1),
+)
+def draft_in_target_ids(token, draft_probs, d2t, vocabulary):
+    """Translate a draft token, and the row it was drawn from, into the target's vocabulary.
+
+    Args:
+        token: the draft token, an id of the drafter.
+        draft_probs: (V_d,) the row that it was drawn from, by the drafter's ids.
+        d2t: list (V_d,), offsets: the drafter's token i is the target's token i + d2t[i].
+        vocabulary: V, the size of the target's vocabulary.
+    Returns: A dict: token, the target's id; row, array (V,), the probabilities by the target's ids.
+    Example: token 1, draft_probs [.75, .25], d2t [0, 0], vocabulary 3  →  token 1, row [.75, .25, 0]
+    """
+    ### BEGIN SOLUTION
+    target_ids = np.arange(len(d2t)) + d2t  # (V_d,)
+    row = np.zeros(vocabulary)
+    row[target_ids] = draft_probs
+    return {"token": int(target_ids[token]), "row": row}
+    ### END SOLUTION
 
 # %% role="picture"
 carried = draft_in_target_ids(token=2, draft_probs=[0.5, 0.3, 0.2], d2t=[0, 0, 0], vocabulary=6)
 print(carried, "q that the verifier looks up:", carried["row"][carried["token"]])
 
 # %% task="8.5.case"
+def failing_case_8_5():
+    """Write a call of draft_in_target_ids on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the dict of token and row.
+    Example: A call on which it does not show:
+        {"token": 1, "draft_probs": [0.75, 0.25], "d2t": [0, 0], "vocabulary": 3}, {"token": 1, "row": [0.75, 0.25, 0]}
+    """
+    ### BEGIN SOLUTION
+    arguments = {"token": 0, "draft_probs": [0.75, 0.25], "d2t": [1, 1], "vocabulary": 3}
+    return arguments, {"token": 1, "row": [0.0, 0.75, 0.25]}
+    ### END SOLUTION
 
 # %% check="8.5.case"
+check("8.5.case", failing_case_8_5)
 
 # %% check="8.5"
+check("8.5", draft_in_target_ids)
 
 # %% [markdown]
 # # Part 3 · Verifying
@@ -170,6 +333,21 @@ print("p                       :", p)
 # 32867](https://github.com/huggingface/transformers/issues/32867), with just these numbers.
 
 # %% bug="8.6"
+from dspark_mini.contracts import probabilities, takes
+
+@takes(draft_probs=probabilities("γ", "V"))
+def greedy_proposal(draft_probs):
+    """Draft greedily, and hand the verifier the rows q that the tokens were really drawn from.
+
+    Args:
+        draft_probs: (γ, V) the drafter's softmax rows.
+    Returns: A dict: tokens, γ ids, the lowest of equal ones; rows, array (γ, V): 1 at the token, 0 elsewhere.
+    Example: [[0, 1]]  →  tokens [1], rows [[0, 1]]
+    """
+    ### BEGIN SOLUTION
+    tokens = draft_probs.argmax(axis=1)  # (γ,)
+    return {"tokens": tokens.tolist(), "rows": np.eye(draft_probs.shape[1])[tokens]}
+    ### END SOLUTION
 
 # %% role="picture"
 target, softmax = [0.6, 0.4], [0.0, 1.0]             # change the softmax
@@ -179,10 +357,21 @@ law = emitted_law(target, told["rows"][0], drawn)
 viz.emitted_laws(target, {"with the row of your function": law})
 
 # %% task="8.6.case"
+def failing_case_8_6():
+    """Write a call of greedy_proposal on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the dict of tokens and rows.
+    Example: A call on which it does not show: {"draft_probs": [[0, 1]]}, {"tokens": [1], "rows": [[0, 1]]}
+    """
+    ### BEGIN SOLUTION
+    return {"draft_probs": [[0.75, 0.25]]}, {"tokens": [0], "rows": [[1, 0]]}
+    ### END SOLUTION
 
 # %% check="8.6.case"
+check("8.6.case", failing_case_8_6)
 
 # %% check="8.6"
+check("8.6", greedy_proposal)
 
 # %% [markdown]
 # ## Bug 8.7 · Acceptance too good to be true
@@ -191,6 +380,25 @@ viz.emitted_laws(target, {"with the row of your function": law})
 # law is broken, here and in 8.9, which no single call shows: there is no case to write.
 
 # %% bug="8.7"
+from dspark_mini.contracts import generator, integer, probabilities, takes
+
+@takes(draft_probs=probabilities("V"), top_k=integer(low=1), rng=generator())
+def top_k_proposal(draft_probs, top_k, rng):
+    """Draw a draft from the drafter's top_k tokens, and hand over the row q that it was drawn from.
+
+    Args:
+        draft_probs: (V,) the drafter's softmax row.
+        top_k: number of tokens that are kept, the lowest ids of equal ones; from V on, all of them.
+        rng: source of chance.
+    Returns: A dict: token, an id; row, array (V,): the kept probabilities divided by their sum, 0 elsewhere.
+    Example: [.5, .3, .2], top_k 3  →  tokens 0, 1, 2 with these probabilities;  row [.5, .3, .2]
+    """
+    ### BEGIN SOLUTION
+    kept = np.argsort(-draft_probs, kind="stable")[:top_k]
+    row = np.zeros(len(draft_probs))
+    row[kept] = draft_probs[kept] / draft_probs[kept].sum()
+    return {"token": int(rng.choice(len(row), p=row)), "row": row}
+    ### END SOLUTION
 
 # %% role="picture"
 target, softmax, top_k = [0.2, 0.5, 0.3], [0.5, 0.3, 0.2], 3      # change top_k
@@ -200,6 +408,7 @@ law = emitted_law(target, told, kept / kept.sum())
 viz.emitted_laws(target, {"with the row of your function": law})
 
 # %% check="8.7"
+check("8.7", top_k_proposal)
 
 # %% [markdown]
 # ## Bug 8.8 · A drafter that nobody asks
@@ -207,6 +416,35 @@ viz.emitted_laws(target, {"with the row of your function": law})
 # 637](https://github.com/1bit-MONSTER/1bit-MONSTER/issues/637), in an engine whose drafter returns tokens only.
 
 # %% bug="8.8"
+from dspark_mini.contracts import chances, probabilities, takes, tokens
+from dspark_mini.rules import drafts_are_possible
+
+@takes(
+    drafts_are_possible,
+    draft_probs=probabilities("γ", "V"),
+    target_probs=probabilities("γ", "V"),
+    draft_tokens=tokens("γ", below="V"),
+    uniforms=chances("γ"),
+)
+def accepted_by_uniforms(draft_tokens, draft_probs, target_probs, uniforms):
+    """Count the drafts up to the first that fails: draft k passes if uniforms[k] < p_k(x_k) / q_k(x_k).
+
+    Args:
+        draft_tokens: list (γ,), draft tokens x_k.
+        draft_probs: (γ, V) rows q_k that they were drawn from.
+        target_probs: (γ, V) rows p_k of the target.
+        uniforms: (γ,) numbers drawn uniformly between 0 and 1.
+    Returns: The number of accepted drafts.
+    Example: tokens [0, 1], q [[.5, .5], [.5, .5]], p [[.5, .5], [.5, .5]], uniforms [.4, .9]  →  2
+    """
+    ### BEGIN SOLUTION
+    accepted = 0
+    for x, q, p, uniform in zip(draft_tokens, draft_probs, target_probs, uniforms):
+        if uniform >= p[x] / q[x]:
+            break
+        accepted += 1
+    return accepted
+    ### END SOLUTION
 
 # %% role="picture"
 p, q = [0.5, 0.25, 0.25], [0.5, 0.25, 0.25]          # change these, and the draft x
@@ -214,10 +452,23 @@ x, uniform = 0, 0.75
 print("accepted", accepted_by_uniforms([x], [q], [p], [uniform]), " p/q =", p[x] / q[x], " uniform", uniform)
 
 # %% task="8.8.case"
+def failing_case_8_8():
+    """Write a call of accepted_by_uniforms on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the number of accepted drafts.
+    Example: A call on which it does not show:
+        {"draft_tokens": [0], "draft_probs": [[0.5, 0.5]], "target_probs": [[0.5, 0.5]], "uniforms": [0.9]}, 1
+    """
+    ### BEGIN SOLUTION
+    arguments = {"draft_tokens": [0], "draft_probs": [[0.5, 0.5]], "target_probs": [[0.25, 0.75]], "uniforms": [0.4]}
+    return arguments, 1
+    ### END SOLUTION
 
 # %% check="8.8.case"
+check("8.8.case", failing_case_8_8)
 
 # %% check="8.8"
+check("8.8", accepted_by_uniforms)
 
 # %% [markdown]
 # ## Bug 8.9 · The right rate, the wrong tokens
@@ -225,6 +476,27 @@ print("accepted", accepted_by_uniforms([x], [q], [p], [uniform]), " p/q =", p[x]
 # 16370](https://github.com/vllm-project/vllm-ascend/pull/16370). With two tokens nothing shows; take three.
 
 # %% bug="8.9"
+from dspark_mini.contracts import generator, probabilities, takes, token
+from dspark_mini.rules import token_is_possible
+
+@takes(token_is_possible, p=probabilities("V"), q=probabilities("V"), token=token(below="V"), rng=generator())
+def emit_one_token(token, p, q, rng):
+    """Verify one draft: emit it with probability min(1, p/q), else a token of max(p − q, 0) divided by its sum.
+
+    Args:
+        token: the draft, drawn from q.
+        p: (V,) the target's probabilities.
+        q: (V,) the drafter's, with q[token] above 0.
+        rng: source of chance.
+    Returns: The emitted token; where the draft comes from q, its law is p.
+    Example: token 0, p [.25, .75], q [.5, .5]  →  0 with probability 1/2, 1 with 1/2
+    """
+    ### BEGIN SOLUTION
+    if rng.random() < p[token] / q[token]:
+        return token
+    residual = np.maximum(p - q, 0.0)  # (V,)
+    return int(rng.choice(len(residual), p=residual / residual.sum()))
+    ### END SOLUTION
 
 # %% role="picture"
 p, q = np.array([0.25, 0.75]), np.array([0.5, 0.5])  # change these
@@ -233,6 +505,7 @@ emitted = [emit_one_token(int(rng.choice(q.size, p=q)), p, q, rng) for _ in rang
 viz.emitted_laws(p, {"your function, 4,000 draws": np.bincount(emitted, minlength=p.size) / 4000}, tolerance=0.03)
 
 # %% check="8.9"
+check("8.9", emit_one_token)
 
 # %% [markdown]
 # ## Is it a bug? · Exact match
@@ -278,15 +551,48 @@ print("            p   ", p)
 # 47912](https://github.com/huggingface/transformers/issues/47912), found with DFlash.
 
 # %% bug="8.10"
+from dspark_mini.contracts import takes, tokens
+
+@takes(output=tokens("n"), round_tokens=tokens("m"), stop_tokens=tokens("s"))
+def commit_until_stop(output, round_tokens, stop_tokens):
+    """Append the tokens of one round to the output, up to and including the first stop token.
+
+    Args:
+        output: tokens committed so far, without a stop token.
+        round_tokens: tokens of the round: accepted drafts, then one token of the target.
+        stop_tokens: tokens that end the text.
+    Returns: A dict: output, a new list of tokens; finished, whether a stop token was met.
+    Example: output [7], round [5, 8, 2], stop [2]  →  output [7, 5, 8, 2], finished True
+    """
+    ### BEGIN SOLUTION
+    committed = list(output)
+    for token in round_tokens:
+        committed.append(token)
+        if token in stop_tokens:
+            return {"output": committed, "finished": True}
+    return {"output": committed, "finished": False}
+    ### END SOLUTION
 
 # %% role="picture"
 commit_until_stop(output=[7], round_tokens=[5, 8, 2], stop_tokens=[2])  # change this
 
 # %% task="8.10.case"
+def failing_case_8_10():
+    """Write a call of commit_until_stop on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the dict of output and finished.
+    Example: A call on which it does not show:
+        {"output": [7], "round_tokens": [5, 2], "stop_tokens": [2]}, {"output": [7, 5, 2], "finished": True}
+    """
+    ### BEGIN SOLUTION
+    return {"output": [], "round_tokens": [2, 5], "stop_tokens": [2]}, {"output": [2], "finished": True}
+    ### END SOLUTION
 
 # %% check="8.10.case"
+check("8.10.case", failing_case_8_10)
 
 # %% check="8.10"
+check("8.10", commit_until_stop)
 
 # %% [markdown]
 # ## Bug 8.11 · Finished by “length”
@@ -295,15 +601,47 @@ commit_until_stop(output=[7], round_tokens=[5, 8, 2], stop_tokens=[2])  # change
 # had a cap of 1,000.
 
 # %% bug="8.11"
+from dspark_mini.contracts import integer, takes, tokens
+
+@takes(tokens=tokens("n"), stop_tokens=tokens("s"), max_new_tokens=integer())
+def finish_request(tokens, stop_tokens, max_new_tokens):
+    """Cut a request's tokens at the stop token or at the length cap, whichever comes first in the text.
+
+    Args:
+        tokens: all tokens so far; the last round may have brought a stop token and crossed the cap as well.
+        stop_tokens: tokens that end the text.
+        max_new_tokens: the cap; a stop token that is the last one allowed is still a stop.
+    Returns: A dict: tokens, a list; reason, 'stop', 'length' or 'running'.
+    Example: tokens [10, 11, 2, 20], stop [2], cap 5  →  tokens [10, 11, 2], reason 'stop'
+    """
+    ### BEGIN SOLUTION
+    for count, token in enumerate(tokens[:max_new_tokens], start=1):
+        if token in stop_tokens:
+            return {"tokens": tokens[:count], "reason": "stop"}
+    reason = "length" if len(tokens) >= max_new_tokens else "running"
+    return {"tokens": tokens[:max_new_tokens], "reason": reason}
+    ### END SOLUTION
 
 # %% role="picture"
 finish_request(tokens=[10, 11, 2, 20, 21], stop_tokens=[2], max_new_tokens=100)  # change this
 
 # %% task="8.11.case"
+def failing_case_8_11():
+    """Write a call of finish_request on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the dict of tokens and reason.
+    Example: A call on which it does not show:
+        {"tokens": [5, 2, 6], "stop_tokens": [2], "max_new_tokens": 9}, {"tokens": [5, 2], "reason": "stop"}
+    """
+    ### BEGIN SOLUTION
+    return {"tokens": [5, 2, 6], "stop_tokens": [2], "max_new_tokens": 3}, {"tokens": [5, 2], "reason": "stop"}
+    ### END SOLUTION
 
 # %% check="8.11.case"
+check("8.11.case", failing_case_8_11)
 
 # %% check="8.11"
+check("8.11", finish_request)
 
 # %% [markdown]
 # ## Bug 8.12 · Counts that do not add up
@@ -311,16 +649,46 @@ finish_request(tokens=[10, 11, 2, 20, 21], stop_tokens=[2], max_new_tokens=100) 
 # 56101](https://github.com/vllm-project/vllm/issues/56101): a last round of 3 emitted tokens counted as 6.
 
 # %% bug="8.12"
+from dspark_mini.contracts import takes, token_lists, tokens
+
+@takes(rounds=token_lists("R"), stop_tokens=tokens("s"))
+def mean_emitted_length(rounds, stop_tokens):
+    """Measure τ: the mean number of tokens that a round emits, up to and including its first stop token.
+
+    Args:
+        rounds: the verified tokens of each round: accepted drafts, then one token of the target.
+        stop_tokens: tokens that end the text.
+    Returns: The mean over the rounds.
+    Example: rounds [[4, 5, 6], [7, 2]], stop [2]  →  (3 + 2) / 2 = 2.5
+    """
+    ### BEGIN SOLUTION
+    emitted = 0
+    for block in rounds:
+        ends = [k for k, token in enumerate(block, start=1) if token in stop_tokens]
+        emitted += ends[0] if ends else len(block)
+    return emitted / len(rounds)
+    ### END SOLUTION
 
 # %% role="picture"
 rounds = [[4, 5, 6], [7, 2]]                         # change these; 2 is the stop token
 print("reported:", mean_emitted_length(rounds, stop_tokens=[2]) * len(rounds), "tokens")
 
 # %% task="8.12.case"
+def failing_case_8_12():
+    """Write a call of mean_emitted_length on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the mean.
+    Example: A call on which it does not show: {"rounds": [[4, 5, 2]], "stop_tokens": [2]}, 3.0
+    """
+    ### BEGIN SOLUTION
+    return {"rounds": [[4, 2, 5]], "stop_tokens": [2]}, 2.0
+    ### END SOLUTION
 
 # %% check="8.12.case"
+check("8.12.case", failing_case_8_12)
 
 # %% check="8.12"
+check("8.12", mean_emitted_length)
 
 # %% [markdown]
 # ## Bug 8.13 · A drafter that starves
@@ -329,6 +697,22 @@ print("reported:", mean_emitted_length(rounds, stop_tokens=[2]) * len(rounds), "
 # `committed − 1`.
 
 # %% bug="8.13"
+from dspark_mini.contracts import integer, takes
+
+@takes(drafted=integer(low=1), accepted=integer(high="drafted"))
+def draft_rows_to_drop(drafted, accepted):
+    """Bring an autoregressive drafter's cache back in step: it holds all committed tokens but the last, the anchor.
+
+    Args:
+        drafted: γ; drafting fed the anchor and all drafts but the last, one row each.
+        accepted: number of accepted drafts; one token of the target follows them.
+    Returns: A dict: drop, rows to drop at the end; missing, rows still to be fed.
+    Example: drafted 4, accepted 1: of 4 rows the anchor's and one draft's stay  →  drop 2, missing 0
+    """
+    ### BEGIN SOLUTION
+    surplus = drafted - (1 + accepted)  # rows fed less rows wanted, which are the anchor and the accepted drafts
+    return {"drop": max(surplus, 0), "missing": max(-surplus, 0)}
+    ### END SOLUTION
 
 # %% role="picture"
 rows, committed = 9, 10                              # the contract holds at the start
@@ -340,10 +724,21 @@ for accepted in (4, 2, 0, 4, 3):
     print(f"accepted {accepted}: rows {rows:2d}, committed − 1 = {committed - 1:2d}", verdict)
 
 # %% task="8.13.case"
+def failing_case_8_13():
+    """Write a call of draft_rows_to_drop on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the dict of drop and missing.
+    Example: The form, not the values: {"drafted": 4, "accepted": 0}, {"drop": 0, "missing": 0}
+    """
+    ### BEGIN SOLUTION
+    return {"drafted": 1, "accepted": 0}, {"drop": 0, "missing": 0}
+    ### END SOLUTION
 
 # %% check="8.13.case"
+check("8.13.case", failing_case_8_13)
 
 # %% check="8.13"
+check("8.13", draft_rows_to_drop)
 
 # %% [markdown]
 # # Part 5 · Scheduling
@@ -354,15 +749,59 @@ for accepted in (4, 2, 0, 4, 3):
 # *given*.
 
 # %% bug="8.14"
+from dspark_mini.contracts import chance, chances, integer, takes, tokens
+
+@takes(
+    anchor_token=integer(low=None),
+    draft_tokens=tokens("γ"),
+    confidences=chances("γ", empty=True),
+    threshold=chance(),
+    target_tokens=tokens("γ+1"),
+)
+def gated_round(anchor_token, draft_tokens, confidences, threshold, target_tokens):
+    """Run one greedy round whose confidence gate saves rows of the target's forward.
+
+    Args:
+        anchor_token: x_0, the last committed token.
+        draft_tokens: list (γ,), the drafted block.
+        confidences, threshold: (γ,) and a number; the first confidence below it ends the prefix, an equal one passes.
+        target_tokens: list (γ + 1,), its token after the anchor and k drafts; a draft that equals it is accepted.
+    Returns: A dict: target_input, the anchor and the prefix; tokens, the accepted drafts, then one token of the target.
+    Example: 1, [4, 5], [.9, .8], .5, [4, 5, 6]  →  target_input [1, 4, 5], tokens [4, 5, 6]
+    """
+    ### BEGIN SOLUTION
+    prefix = 0
+    while prefix < len(draft_tokens) and confidences[prefix] >= threshold:
+        prefix += 1
+    target_input = [anchor_token, *draft_tokens[:prefix]]  # all that the target's forward is given
+    accepted = 0
+    while accepted < prefix and draft_tokens[accepted] == target_tokens[accepted]:
+        accepted += 1
+    return {"target_input": target_input, "tokens": [*draft_tokens[:accepted], target_tokens[accepted]]}
+    ### END SOLUTION
 
 # %% role="picture"
 gated_round(1, [4, 5, 6], [0.9, 0.8, 0.7], threshold=0.5, target_tokens=[4, 5, 6, 7])  # change this
 
 # %% task="8.14.case"
+def failing_case_8_14():
+    """Write a call of gated_round on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the dict of target_input and tokens.
+    Example: A call on which it does not show:
+        {"anchor_token": 1, "draft_tokens": [4], "confidences": [0.9], "threshold": 0.5, "target_tokens": [4, 6]},
+        {"target_input": [1, 4], "tokens": [4, 6]}
+    """
+    ### BEGIN SOLUTION
+    arguments = {"anchor_token": 1, "draft_tokens": [4], "confidences": [0.1], "threshold": 0.5}
+    return {**arguments, "target_tokens": [4, 6]}, {"target_input": [1], "tokens": [4]}
+    ### END SOLUTION
 
 # %% check="8.14.case"
+check("8.14.case", failing_case_8_14)
 
 # %% check="8.14"
+check("8.14", gated_round)
 
 # %% [markdown]
 # ## Bug 8.15 · A scheduler that cannot say no
@@ -370,16 +809,44 @@ gated_round(1, [4, 5, 6], [0.9, 0.8, 0.7], threshold=0.5, target_tokens=[4, 5, 6
 # 35413](https://github.com/sgl-project/sglang/pull/35413), where no table of speeds was loaded.
 
 # %% bug="8.15"
+from dspark_mini.contracts import chances, numbers, takes
+
+@takes(confidences=chances("γ"), steps_per_second=numbers("B", above=0.0))
+def profiled_verify_length(confidences, steps_per_second):
+    """Choose the verify length ℓ of one request that yields the most tokens per second, among those profiled.
+
+    Args:
+        confidences: (γ,) c_1 … c_γ; a length ℓ yields 1 + a_1 + … + a_ℓ tokens, a_j = c_1 · … · c_j.
+        steps_per_second: the profile; entry ℓ is for a step that verifies ℓ drafts. It may end early.
+    Returns: ℓ, from 0 to γ; the smallest of equal ones.
+    Example: confidences [.5, .5], profile [8, 6, 4]  →  8, 1.5 · 6 = 9 and 1.75 · 4 = 7 tokens/s  →  1
+    """
+    ### BEGIN SOLUTION
+    tokens = 1.0 + np.append(0.0, np.cumprod(confidences).cumsum())  # (γ + 1,) expected, by length
+    tried = min(len(tokens), len(steps_per_second))
+    return int(np.argmax(tokens[:tried] * steps_per_second[:tried]))
+    ### END SOLUTION
 
 # %% role="picture"
 for profile in ([8, 6, 4], [8, 4, 2], [8, 7.9, 7.8]):  # change these
     print(profile, "→ verify", profiled_verify_length([0.5, 0.5], profile))
 
 # %% task="8.15.case"
+def failing_case_8_15():
+    """Write a call of profiled_verify_length on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the verify length.
+    Example: A call on which it does not show: {"confidences": [0.5], "steps_per_second": [8, 4]}, 0
+    """
+    ### BEGIN SOLUTION
+    return {"confidences": [0.5], "steps_per_second": [8.0]}, 0
+    ### END SOLUTION
 
 # %% check="8.15.case"
+check("8.15.case", failing_case_8_15)
 
 # %% check="8.15"
+check("8.15", profiled_verify_length)
 
 # %% [markdown]
 # ## Bug 8.16 · 70 % accepted, and slower than before
@@ -388,15 +855,56 @@ for profile in ([8, 6, 4], [8, 4, 2], [8, 7.9, 7.8]):  # change these
 # replays accepted drafts to repair its cache. The paper has no such cost; this sum is the kit's.
 
 # %% bug="8.16"
+from dspark_mini.contracts import integers, number, takes
+
+@takes(
+    accepted_counts=integers("R", empty=True),
+    target_time=number(low=0.0),
+    draft_time=number(low=0.0),
+    verify_time=number(low=0.0),
+    replay_time=number(low=0.0),
+)
+def net_time_saved(accepted_counts, target_time, draft_time, verify_time, replay_time):
+    """Tell from the clock whether drafting pays: the time that it saves less the time that it costs.
+
+    Args:
+        accepted_counts: list (R,), accepted drafts per round; a round emits one token more.
+        target_time: one step of plain decoding, in the unit of all times.
+        draft_time: drafting one block.
+        verify_time: verifying one block.
+        replay_time: replaying one accepted draft, to bring the cache back in step.
+    Returns: A dict: saved, in the same unit; pays, whether it is above 0.
+    Example: counts [3, 1], target 10, draft 2, verify 12, replay 0  →  60 − 28 = 32, pays
+    """
+    ### BEGIN SOLUTION
+    rounds, accepted = len(accepted_counts), sum(accepted_counts)
+    saved = (accepted + rounds) * target_time
+    saved -= rounds * (draft_time + verify_time) + accepted * replay_time
+    return {"saved": saved, "pays": saved > 0}
+    ### END SOLUTION
 
 # %% role="picture"
 net_time_saved([3, 1], target_time=10.0, draft_time=2.0, verify_time=12.0, replay_time=0.0)  # change this
 
 # %% task="8.16.case"
+def failing_case_8_16():
+    """Write a call of net_time_saved on which its bug shows, and the right result.
+
+    Returns: The arguments in a dict, and the dict of saved and pays.
+    Example: A call on which it does not show:
+        {"accepted_counts": [1], "target_time": 10, "draft_time": 2, "verify_time": 12, "replay_time": 0},
+        {"saved": 6, "pays": True}
+    """
+    ### BEGIN SOLUTION
+    arguments = {"accepted_counts": [1], "target_time": 10, "draft_time": 2, "verify_time": 12, "replay_time": 8}
+    return arguments, {"saved": -2, "pays": False}
+    ### END SOLUTION
 
 # %% check="8.16.case"
+check("8.16.case", failing_case_8_16)
 
 # %% check="8.16"
+check("8.16", net_time_saved)
 
 # %% [markdown]
 # ## Is it a bug? · Skip instead of stop

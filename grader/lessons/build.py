@@ -1,6 +1,6 @@
 """`dspark-mini build`: from one source per lesson to everything that is handed out.
 
-A lesson is a jupytext percent file in solutions/, which the build reads and never writes. A cell has at most one mark:
+A lesson is a jupytext percent file in solutions/. Its cells carry at most one mark:
 
     # %% task="2.1"        the reference of the task, with a solution region that learners get as a stub
     # %% bug="8.3"         likewise, but learners get the code with a bug in place of the solution region
@@ -8,8 +8,8 @@ A lesson is a jupytext percent file in solutions/, which the build reads and nev
     # %% check="2.1"       the cell that checks the learner's function
     # %% role="setup"      imports; handed out as they stand (likewise "show" and "picture")
 
-The first four are empty there: the build takes their code from the library and from the checks. The lines with the
-bug are the body of the function of the same name in dspark_mini/clinic_bugs.py.
+The bodies of the first four are written by the build, from the library and from the checks. The lines with the bug
+are the body of the function of the same name in dspark_mini/clinic_bugs.py.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import ast
 import hashlib
 import inspect
 import json
+import re
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -73,7 +74,7 @@ def build(check: bool = False) -> list[Built]:
     if check:
         files = [file for file in files if not file.path.is_relative_to(NBGRADER_SOURCE)]
     changed = [file for file in files if not file.is_current]
-    for file in () if check else changed:
+    for file in changed if not check else ():
         file.path.parent.mkdir(parents=True, exist_ok=True)
         file.path.write_bytes(file.content)
     return changed
@@ -84,13 +85,15 @@ def _sources() -> list[Path]:
 
 
 def lesson_files(source: Path) -> list[Built]:
-    """Return the files of one lesson: the notebook to hand out, that of nbgrader, and the table of mistakes."""
+    """Return the files of one lesson: its source with the bodies filled in, and its notebooks."""
     is_own = source.name == "lesson.py"  # kept outside the kit
     lesson, folder = (source.parent.name, source.parent) if is_own else (source.stem, NOTEBOOKS)
-    cells = lesson_cells(source)
+    solved = fill(source.read_text(encoding="utf-8"), lesson)
+    cells = list(_cells(solved))
     _check_lesson(lesson, cells)
     table, mistakes = table_file(lesson)
     files = [
+        Built(source, solved.encode()),
         Built(folder / f"{lesson}.ipynb", notebook(cells, for_nbgrader=False).encode()),
         Built(NBGRADER_SOURCE / lesson / f"{lesson}.ipynb", notebook(cells, for_nbgrader=True).encode()),
         Built(table, mistakes.encode()),
@@ -108,6 +111,21 @@ def _in_other_languages(lesson: str, cells: list[Cell], mistakes: dict[str, Any]
         translated = [replace(cell, source=translate(cell.source), english=cell.source) for cell in cells]
         text = notebook(translated, for_nbgrader=False, language=language)
         yield Built(NOTEBOOKS / language / f"{lesson}.ipynb", text.encode())
+
+
+def fill(text: str, lesson: str) -> str:
+    """Write the reference or the check call into every marked cell of a percent source."""
+    parts = re.split(r"^(?=# %%)", text, flags=re.M)
+    filled = []
+    for part in parts:
+        header, _, body = part.partition("\n")
+        mark = re.fullmatch(rf'# %% ({"|".join(MARKS)})="([^"]*)"', header.strip())
+        if mark:
+            body = _body(mark[1], _task(mark[2], lesson)) + "\n"
+        if header == '# %% role="setup"':
+            body = re.sub(r"^from grader import check$", "from grader import check, hint", body, flags=re.M)
+        filled.append(f"{header}\n{body}" if part else "")
+    return "".join(filled).rstrip("\n") + "\n"
 
 
 def stubbed(cell: Cell) -> str:
@@ -157,20 +175,14 @@ class Cell:
     english: str = ""  # of a translated cell, by which it is named
 
 
-def lesson_cells(source: Path) -> list[Cell]:
-    """Read the cells of a lesson, with the code of those that have a mark."""
+def _cells(text: str) -> Iterator[Cell]:
     import jupytext
 
-    lesson = source.parent.name if source.name == "lesson.py" else source.stem
-    return [_cell(cell, lesson) for cell in jupytext.reads(source.read_text(encoding="utf-8"), fmt="py:percent").cells]
-
-
-def _cell(cell: Any, lesson: str) -> Cell:
-    mark = next((mark for mark in MARKS if mark in cell.metadata), "")
-    if not mark:
-        return Cell(cell.cell_type, cell.metadata.get("role", ""), cell.source)
-    task = _task(cell.metadata[mark], lesson)
-    return Cell("code", "task" if mark == "bug" else mark, _code(mark, task), task, mark == "bug")
+    for cell in jupytext.reads(text, fmt="py:percent").cells:
+        mark = next((m for m in MARKS if m in cell.metadata), "")
+        task = TASKS[cell.metadata[mark]] if mark else None
+        role = "task" if mark == "bug" else mark or cell.metadata.get("role", "")
+        yield Cell(cell.cell_type, role, cell.source, task, mark == "bug")
 
 
 def _task(identity: str, lesson: str) -> Task:
@@ -179,13 +191,13 @@ def _task(identity: str, lesson: str) -> Task:
     return TASKS[identity]
 
 
-def _code(mark: str, task: Task) -> str:
-    """Return the code of a marked cell in the solved lesson."""
+def _body(mark: str, task: Task) -> str:
+    """Return what belongs into a marked cell of the solved lesson."""
     if mark == "check":
-        return f'check("{task.id}", {task.function})'
+        return f'check("{task.id}", {task.function})\n'
     source = inspect.getsource(task.reference)
     body = short_docstring(REGION.sub(lambda m: m[2], source) if mark == "given" else source)
-    return (contract_imports(source) + body).rstrip("\n")
+    return contract_imports(source) + body
 
 
 def _left_over(indent: str, cell: Cell) -> str:

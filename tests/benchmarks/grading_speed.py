@@ -24,7 +24,7 @@ from typing import Any
 
 from grading_runs import Measured, dspark, timed, words
 
-from grader.lessons.build import contract_imports, lesson_cells, notebook
+from grader.lessons.build import _cells, contract_imports, notebook
 from grader.lessons.mutants import Variant, all_variants
 from grader.lessons.paths import ROOT, SOLUTIONS
 from grader.lessons.tasks import Task
@@ -73,8 +73,8 @@ def parsed() -> argparse.Namespace:
 def make_class(course: Path, number: int, rng: random.Random) -> dict[str, int]:
     """Write the submissions of a class and return the score that each has to get."""
     (course / "nbgrader_config.py").write_text(NBGRADER_CONFIG)
-    source = notebook(lesson_cells(SOLUTIONS / f"{LESSON}.py"), for_nbgrader=True)
-    write(course / "source" / LESSON / f"{LESSON}.ipynb", source)
+    cells = list(_cells((SOLUTIONS / f"{LESSON}.py").read_text(encoding="utf-8")))
+    write(course / "source" / LESSON / f"{LESSON}.ipynb", notebook(cells, for_nbgrader=True))
     nbgrader(course, "generate_assignment")
     released = (course / "release" / LESSON / f"{LESSON}.ipynb").read_text(encoding="utf-8")
     wrong, right = [usable(caught=caught) for caught in (True, False)]

@@ -52,10 +52,9 @@ def student(tmp_path: Path) -> Path:
 
 
 def solve(folder: Path) -> None:
-    from grader.lessons.build import lesson_cells, notebook
+    import jupytext
 
-    solved = notebook(lesson_cells(ROOT / "solutions" / f"{LESSON}.py"), for_nbgrader=True)
-    (folder / "work" / f"{LESSON}.ipynb").write_text(solved, encoding="utf-8")
+    jupytext.write(jupytext.read(ROOT / "solutions" / f"{LESSON}.py"), folder / "work" / f"{LESSON}.ipynb")
 
 
 def test_check_shows_every_task_and_the_next_step(student: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from grader.lessons.build import lesson_cells, notebook
+from grader.lessons.build import _cells, notebook
 from grader.lessons.paths import NOTEBOOKS, SOLUTIONS
 from grader.run.process import child_library
 
@@ -25,8 +25,8 @@ def library() -> Iterator[Path]:
 
 def solved_sources(lesson: str) -> dict[str, str]:
     """The sources of a solved lesson by cell id."""
-    text = notebook(lesson_cells(SOLUTIONS / f"{lesson}.py"), for_nbgrader=True)
-    return {cell.id: cell.source for cell in nbformat.reads(text, as_version=4).cells}
+    cells = list(_cells((SOLUTIONS / f"{lesson}.py").read_text(encoding="utf-8")))
+    return {cell.id: cell.source for cell in nbformat.reads(notebook(cells, for_nbgrader=True), as_version=4).cells}
 
 
 @pytest.fixture

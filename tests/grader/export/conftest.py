@@ -49,7 +49,8 @@ def ungraded(submission: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def source_text() -> str:
-    return build.notebook(build.lesson_cells(paths.SOLUTIONS / f"{LESSON}.py"), for_nbgrader=True)
+    cells = list(build._cells((paths.SOLUTIONS / f"{LESSON}.py").read_text(encoding="utf-8")))
+    return build.notebook(cells, for_nbgrader=True)
 
 
 @pytest.fixture

@@ -81,7 +81,7 @@ EDITS = [copied, never_run, partial, noisy, with_script]
 def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A course with a submission for each edit, one that is no notebook and one that is a link, all autograded."""
     course = tmp_path_factory.mktemp("course")
-    cells = build.lesson_cells(paths.SOLUTIONS / f"{LESSON}.py")
+    cells = list(build._cells((paths.SOLUTIONS / f"{LESSON}.py").read_text(encoding="utf-8")))
     source = course / "source" / LESSON / f"{LESSON}.ipynb"
     source.parent.mkdir(parents=True)
     source.write_text(build.notebook(cells, for_nbgrader=True), encoding="utf-8")

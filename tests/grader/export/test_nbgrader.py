@@ -46,7 +46,7 @@ def lay_out(course: Path) -> None:
     """Lay out a course with one lesson, and with all lessons in one notebook, which takes one kernel a student."""
     cells: dict[str, list[build.Cell]] = {ALL: []}
     for lesson in lessons():
-        cells[lesson] = build.lesson_cells(SOLUTIONS / f"{lesson}.py")
+        cells[lesson] = list(build._cells((SOLUTIONS / f"{lesson}.py").read_text(encoding="utf-8")))
         cells[ALL] += [cell for cell in cells[lesson] if cell not in cells[ALL]]
     for assignment in (LESSON, ALL):
         source = course / "source" / assignment / f"{assignment}.ipynb"

@@ -29,7 +29,8 @@ SOURCE = SOLUTIONS / f"{LESSON}.py"
 
 
 def built_notebook(for_nbgrader: bool) -> nbformat.NotebookNode:
-    return nbformat.reads(build.notebook(build.lesson_cells(SOURCE), for_nbgrader), as_version=4)
+    cells = list(build._cells(SOURCE.read_text(encoding="utf-8")))
+    return nbformat.reads(build.notebook(cells, for_nbgrader), as_version=4)
 
 
 def test_every_file_is_up_to_date() -> None:
@@ -98,15 +99,15 @@ def test_stub_that_passes_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     # A helper in the set-up cell that is already the solution, and a region that leaves it in place.
     source = "def conditional_acceptance(a, b):\n    return 0\n    ### BEGIN SOLUTION\n    ### END SOLUTION\n"
     monkeypatch.setattr(
-        build, "_code", lambda mark, task: source if (mark, task.id) == ("task", "2.5") else _CODE(mark, task)
+        build, "_body", lambda mark, task: source if (mark, task.id) == ("task", "2.5") else _BODY(mark, task)
     )
     assert "stub of task 2.5" in refused(monkeypatch, tmp_path, str)
 
 
 def test_solution_that_fails_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    wrong = _CODE("task", TASKS["2.3"]).replace(">= threshold", "> threshold")
+    wrong = _BODY("task", TASKS["2.3"]).replace(">= threshold", "> threshold")
     monkeypatch.setattr(
-        build, "_code", lambda mark, task: wrong if (mark, task.id) == ("task", "2.3") else _CODE(mark, task)
+        build, "_body", lambda mark, task: wrong if (mark, task.id) == ("task", "2.3") else _BODY(mark, task)
     )
     message = refused(monkeypatch, tmp_path, str)
     assert "fails its own check" in message and "equal_passes" in message
@@ -154,7 +155,8 @@ BUGS = [task for task in tasks_of(CLINIC) if hasattr(clinic_bugs, task.function)
 @functools.cache
 def clinic(for_nbgrader: bool) -> dict[str, str]:
     """The sources of the clinic's task cells by task: as handed out, or as nbgrader's source."""
-    notebook = nbformat.reads(build.notebook(build.lesson_cells(CLINIC_SOURCE), for_nbgrader), as_version=4)
+    cells = list(build._cells(CLINIC_SOURCE.read_text(encoding="utf-8")))
+    notebook = nbformat.reads(build.notebook(cells, for_nbgrader), as_version=4)
     return {cell.metadata["dspark"]["task"]: cell.source for cell in notebook.cells if cell.id.startswith("task-")}
 
 
@@ -196,8 +198,8 @@ def test_nbgrader_source_runs_the_repair_and_its_release_the_bug(identity: str) 
 def with_bug(monkeypatch: pytest.MonkeyPatch, lines: str) -> str:
     """Hand task 8.13 out with other lines in place of its bug, and return why that is refused."""
     monkeypatch.setattr(build, "buggy_lines", lambda task: lines)
-    cells = [cell for cell in build.lesson_cells(CLINIC_SOURCE) if cell.role == "setup"]
-    cells.append(build.Cell("code", "task", build._code("bug", TASKS["8.13"]), TASKS["8.13"], has_bug=True))
+    cells = [cell for cell in build._cells(CLINIC_SOURCE.read_text(encoding="utf-8")) if cell.role == "setup"]
+    cells.append(build.Cell("code", "task", build._body("bug", TASKS["8.13"]), TASKS["8.13"], has_bug=True))
     with pytest.raises(build.BuildError) as error:
         build._check_stubs(cells, [TASKS["8.13"]])
     return str(error.value)
@@ -223,4 +225,4 @@ def test_bug_without_lines_is_refused() -> None:
         build.buggy_lines(TASKS["2.1"])
 
 
-_CODE = build._code
+_BODY = build._body

@@ -48,15 +48,17 @@ def test_a_new_lesson_builds_checks_grades_and_is_handed_out(typed: Callable[...
         return result.stdout  # type: ignore[attr-defined,no-any-return]
 
     done("new-lesson", NAME)
-    assert done("build").count("written") == 3  # notebook, nbgrader's, table
+    assert done("build").count("written") == 4  # notebook, nbgrader's, table; the source's cells are filled in
     assert "up to date" in done("build", "--check")
     done("reset", "11", "--folder", str(_made(tmp_path / "work")))
     assert "not started" in done("check", "11")
     assert "Hint 1 of 3" in done("hint", "11.1")
 
-    solved = (tmp_path / "nbgrader" / NAME / f"{NAME}.ipynb").read_text(encoding="utf-8")
-    assert "BEGIN SOLUTION" in solved
-    (tmp_path / "work" / f"{NAME}.ipynb").write_text(solved, encoding="utf-8")
+    import jupytext
+
+    source = (tmp_path / "own" / NAME / "lesson.py").read_text(encoding="utf-8")
+    assert "BEGIN SOLUTION" in source
+    jupytext.write(jupytext.reads(source, fmt="py:percent"), tmp_path / "work" / f"{NAME}.ipynb")
     assert "passes" in done("check", "11")
     if shutil.which("bwrap"):
         done("grade", "work", "--json", "all.json")

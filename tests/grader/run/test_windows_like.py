@@ -9,11 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jupytext
 import nbformat
 import pytest
 
 from dspark_mini.workspace import ROOT, copy_lessons
-from grader.lessons.build import lesson_cells, notebook
 from grader.read.submissions import tasks_of
 
 LESSON = "02_parallel_drafting"
@@ -51,7 +51,9 @@ def student(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A solved lesson, in which one function never returns and a cell prints letters that cp1252 does not have."""
     folder = tmp_path_factory.mktemp("My [own] files")
     copy_lessons(folder / "work")
-    cells = nbformat.reads(notebook(lesson_cells(ROOT / "solutions" / f"{LESSON}.py"), for_nbgrader=True), as_version=4)
+    notebook = jupytext.read(ROOT / "solutions" / f"{LESSON}.py")
+    jupytext.write(notebook, folder / "work" / f"{LESSON}.ipynb")
+    cells = nbformat.read(folder / "work" / f"{LESSON}.ipynb", as_version=4)
     at = next(i for i, cell in enumerate(cells.cells) if "def dflash_parallel_candidates" in cell.source)
     cells.cells[at].source = ENDLESS
     cells.cells.insert(at, nbformat.v4.new_code_cell(PRINTS))
