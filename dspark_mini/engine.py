@@ -1,4 +1,4 @@
-"""The engine: one loop of draft → trim → verify → commit, with every step replaceable.
+"""The engine: a loop of rounds, draft → trim → verify → commit, with every step replaceable.
 
 Any target and drafter that implement the two protocols of protocol.py will do. After every round both caches hold
 exactly the committed tokens but the last; the engine asserts it.
@@ -116,45 +116,89 @@ def generate(
     target.forward(prompt[:-1])
     if drafter is not None:
         drafter.cache.extend(prompt[:-1])
-    trace = Trace()
+    setup, trace = _Setup(target, drafter, stop_tokens, temperature, rng, steps), Trace()
     while len(trace.output) < max_new_tokens and not set(trace.output[-1:]) & set(stop_tokens):
         anchor, left = (trace.output or prompt)[-1], max_new_tokens - len(trace.output)
         block_size = _block_size(steps, trace, min(left, target.cache.free) - 1) if drafter is not None else 0
-        if drafter is not None and block_size and steps.tree is not None:
-            round_ = _tree_round(target, drafter, anchor, block_size, left, stop_tokens, temperature, rng, steps)
-        else:
-            times, drafted, confidences, q = [_now(), _now()], list[int](), list[float](), np.zeros((0, 0))
-            # Draft: tokens x_1..x_γ, and the rows q (γ, V) that they were drawn from.
-            if drafter is not None and block_size:
-                base = drafter.block_logits(anchor, block_size)  # (γ, V)
-                times[1] = _now()
-                drafted, q = _draft_chain(drafter, base, anchor, block_size, temperature, rng, steps)
-                confidences = drafter.confidences(anchor, drafted, base)
-            # Trim: only the first ℓ drafts will be verified.
-            length = kinds.whole("steps.trim", steps.trim(confidences) if drafted else 0, 0, len(drafted))
-            drafts = drafted[:length]
-            times.append(_now())
-            # Verify: one forward scores the anchor and ℓ drafts.
-            logits = target.forward([anchor, *drafts])  # (1 + ℓ, V)
-            if temperature:
-                p = softmax(logits / temperature)  # (1 + ℓ, V)
-                verdict = steps.verify_sampling(drafts, q[:length] if drafts else p[:0], p, rng)
-            else:
-                verdict = steps.verify_greedy(drafts, logits)
-            accepted, tokens = verdict["accepted"], verdict["tokens"]
-            times.append(_now())
-            # Commit: rejected drafts leave the target's cache, and so do tokens past the end of the output.
-            emitted = steps.cut(tokens, stop_tokens, left)
-            target.cache.drop(steps.rollback(1 + length, accepted) + len(tokens) - len(emitted))
-            if drafter is not None:
-                drafter.cache.extend([anchor, *emitted[:-1]])
-            times.append(_now())
-            path = list(range(accepted))
-            round_ = Round(drafted, None, confidences, length, accepted, path, emitted, _seconds(times))
-        trace.rounds.append(round_)
-        trace.output += round_.emitted
+        play = _tree_round if steps.tree is not None and block_size else _chain_round
+        trace.rounds.append(play(setup, anchor, block_size, left))
+        trace.output += trace.rounds[-1].emitted
         _assert_contract(len(prompt) + len(trace.output) - 1, target, drafter)
     return trace
+
+
+@dataclass(frozen=True)
+class _Setup:
+    """What is the same in all rounds of a text."""
+
+    target: Target
+    drafter: Drafter | None
+    stop_tokens: Sequence[int]
+    temperature: float
+    rng: Any
+    steps: Steps
+
+
+def _chain_round(setup: _Setup, anchor: int, block_size: int, left: int) -> Round:
+    """Draft γ tokens one after the other, verify the first ℓ and commit the accepted ones; γ = 0 decodes plainly."""
+    target, drafter, steps = setup.target, setup.drafter, setup.steps
+    times, drafted, confidences, q = [_now(), _now()], list[int](), list[float](), np.zeros((0, 0))
+    # Draft: tokens x_1..x_γ, and the rows q (γ, V) that they were drawn from.
+    if drafter is not None and block_size:
+        base = drafter.block_logits(anchor, block_size)  # (γ, V)
+        times[1] = _now()
+        drafted, q = _draft_chain(drafter, base, anchor, block_size, setup)
+        confidences = drafter.confidences(anchor, drafted, base)
+    # Trim: only the first ℓ drafts will be verified.
+    length = kinds.whole("steps.trim", steps.trim(confidences) if drafted else 0, 0, len(drafted))
+    drafts = drafted[:length]
+    times.append(_now())
+    # Verify: one forward scores the anchor and ℓ drafts.
+    logits = target.forward([anchor, *drafts])  # (1 + ℓ, V)
+    if setup.temperature:
+        p = softmax(logits / setup.temperature)  # (1 + ℓ, V)
+        verdict = steps.verify_sampling(drafts, q[:length] if drafts else p[:0], p, setup.rng)
+    else:
+        verdict = steps.verify_greedy(drafts, logits)
+    accepted, tokens = verdict["accepted"], verdict["tokens"]
+    times.append(_now())
+    # Commit: rejected drafts leave the target's cache, and so do tokens past the end of the output.
+    emitted = steps.cut(tokens, setup.stop_tokens, left)
+    target.cache.drop(steps.rollback(1 + length, accepted) + len(tokens) - len(emitted))
+    if drafter is not None:
+        drafter.cache.extend([anchor, *emitted[:-1]])
+    times.append(_now())
+    return Round(drafted, None, confidences, length, accepted, list(range(accepted)), emitted, _seconds(times))
+
+
+def _tree_round(setup: _Setup, anchor: int, depth: int, left: int) -> Round:
+    """Draft a tree of at most `depth` levels, verify it and commit the accepted path."""
+    target, drafter, tree = setup.target, setup.drafter, setup.steps.tree
+    assert drafter is not None and tree is not None
+    nodes, times = target.cache.free - 1, [_now()]
+    base = drafter.block_logits(anchor, depth)  # (γ, V)
+    times.append(_now())
+    if setup.temperature:
+        widths = fitting_widths(tree.widths[:depth], nodes)
+        drafted, parents, q = tree.sample(base, anchor, drafter.bias, widths, setup.temperature, setup.rng)
+    else:
+        grown = tree.build(base, anchor, drafter.bias, tree.width, min(tree.max_nodes, nodes))
+        drafted, parents = grown["tokens"], grown["parents"]
+    times.append(_now())
+    logits = target.forward([anchor, *drafted], parents)  # (n + 1, V)
+    if setup.temperature:
+        verdict = tree.verify_sampling(drafted, parents, q, softmax(logits / setup.temperature), setup.rng)
+    else:
+        verdict = tree.verify_greedy(drafted, parents, logits.argmax(axis=1))
+    path, tokens = verdict["path"], verdict["tokens"]
+    if [(parents[node], drafted[node]) for node in path] != list(zip([-1, *path], tokens[:-1])):
+        raise AssertionError(f"The path {path} is not a path of the tree, or its tokens are not {tokens[:-1]}.")
+    times.append(_now())
+    emitted = setup.steps.cut(tokens, setup.stop_tokens, left)
+    target.cache.keep_last(1 + len(drafted), [0, *(node + 1 for node in path)][: len(emitted)])
+    drafter.cache.extend([anchor, *emitted[:-1]])
+    times.append(_now())
+    return Round(drafted, parents, [], len(drafted), len(path), path, emitted, _seconds(times))
 
 
 def _seconds(times: Sequence[float]) -> dict[str, float]:
@@ -184,59 +228,23 @@ def _block_size(steps: Steps, trace: Trace, useful: int) -> int:
 
 
 def _draft_chain(
-    drafter: Drafter, base: Logits, anchor: int, block_size: int, temperature: float, rng: Any, steps: Steps
+    drafter: Drafter, base: Logits, anchor: int, block_size: int, setup: _Setup
 ) -> tuple[list[int], Probabilities]:
     """Draft a chain with the given draft step, or else with the drafter; return γ tokens and their rows q (γ, V).
 
     A deterministic draft is a draw from one-hot rows, so verification at a temperature stays lossless.
     """
-    chosen = steps.draft_parallel or steps.draft_markov
-    if steps.draft_sampling and (temperature or not chosen):
+    steps, temperature, rng = setup.steps, setup.temperature, setup.rng
+    if steps.draft_sampling and (temperature or not (steps.draft_parallel or steps.draft_markov)):
         assert drafter.factors is not None
         return steps.draft_sampling(base, anchor, *drafter.factors, rng, temperature)
-    if not chosen:
+    if steps.draft_parallel:
+        tokens = steps.draft_parallel(base)
+    elif steps.draft_markov:
+        tokens = steps.draft_markov(base, anchor, drafter.bias)
+    else:
         return drafter.chain(base, anchor, block_size, temperature, rng)
-    tokens = steps.draft_parallel(base) if steps.draft_parallel else chosen(base, anchor, drafter.bias)
     return tokens, one_hot(tokens, base.shape[1])
-
-
-def _tree_round(
-    target: Target,
-    drafter: Drafter,
-    anchor: int,
-    depth: int,
-    left: int,
-    stop_tokens: Sequence[int],
-    temperature: float,
-    rng: Any,
-    steps: Steps,
-) -> Round:
-    """Draft a tree of at most `depth` levels, verify it and commit the accepted path."""
-    tree, nodes, times = steps.tree, target.cache.free - 1, [_now()]
-    assert tree is not None
-    base = drafter.block_logits(anchor, depth)  # (γ, V)
-    times.append(_now())
-    if temperature:
-        widths = fitting_widths(tree.widths[:depth], nodes)
-        drafted, parents, q = tree.sample(base, anchor, drafter.bias, widths, temperature, rng)
-    else:
-        grown = tree.build(base, anchor, drafter.bias, tree.width, min(tree.max_nodes, nodes))
-        drafted, parents = grown["tokens"], grown["parents"]
-    times.append(_now())
-    logits = target.forward([anchor, *drafted], parents)  # (n + 1, V)
-    if temperature:
-        verdict = tree.verify_sampling(drafted, parents, q, softmax(logits / temperature), rng)
-    else:
-        verdict = tree.verify_greedy(drafted, parents, logits.argmax(axis=1))
-    path, tokens = verdict["path"], verdict["tokens"]
-    if [(parents[node], drafted[node]) for node in path] != list(zip([-1, *path], tokens[:-1])):
-        raise AssertionError(f"The path {path} is not a path of the tree, or its tokens are not {tokens[:-1]}.")
-    times.append(_now())
-    emitted = steps.cut(tokens, stop_tokens, left)
-    target.cache.keep_last(1 + len(drafted), [0, *(node + 1 for node in path)][: len(emitted)])
-    drafter.cache.extend([anchor, *emitted[:-1]])
-    times.append(_now())
-    return Round(drafted, parents, [], len(drafted), len(path), path, emitted, _seconds(times))
 
 
 def fitting_widths(widths: Sequence[int], nodes: int) -> list[int]:
