@@ -46,8 +46,7 @@ class SequentialHead(nn.Module):
         """
         embedded = self.previous(previous)  # (…, γ, r)
         if self.joint is None:
-            out: Tensor = self.next(embedded)
-            return out
+            return self.next(embedded)
         state, rows = torch.zeros_like(embedded[..., 0, :]), []
         for k in range(embedded.shape[-2]):
             state, row = self.step(state, embedded[..., k, :], hidden[..., k, :])
@@ -63,8 +62,7 @@ class SequentialHead(nn.Module):
 
     def confidence_logits(self, hidden: Tensor, previous: Tensor) -> Tensor:
         """Return the logit of each c_k, from h_k and x_{k−1}. (…, γ)"""
-        out: Tensor = self.confidence(torch.cat((hidden, self.previous(previous)), dim=-1))[..., 0]
-        return out
+        return self.confidence(torch.cat((hidden, self.previous(previous)), dim=-1))[..., 0]
 
 
 class Drafter(nn.Module):
@@ -87,8 +85,7 @@ class Drafter(nn.Module):
 
     def context(self, features: Tensor) -> Tensor:
         """Fuse features (…, m · d) into H_ctx. (…, d)"""
-        out: Tensor = self.fuse_norm(self.fuse(features))
-        return out
+        return self.fuse_norm(self.fuse(features))
 
     def base_logits(self, hidden: Tensor, model: Target) -> Tensor:
         """Return the base logits U over the draft vocabulary, by the target's frozen LM head. (…, V)"""
@@ -157,8 +154,7 @@ class AutoregressiveDrafter(Drafter):
 
     def inputs(self, tokens: Tensor, before: Tensor, model: Target) -> Tensor:
         """Project token embeddings together with the feature before each token (…, d). (…, d)"""
-        out: Tensor = self.join(torch.cat((model.embedding(tokens).detach(), before), dim=-1))
-        return out
+        return self.join(torch.cat((model.embedding(tokens).detach(), before), dim=-1))
 
     def row(self, x: Tensor, positions: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """Return queries, and keys and values, of inputs."""

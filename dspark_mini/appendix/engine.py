@@ -117,8 +117,7 @@ class TorchTarget:
 
 
 def _numbers(rows: Tensor) -> NDArray[np.float64]:
-    out: NDArray[np.float64] = rows.cpu().double().numpy()
-    return out
+    return rows.cpu().double().numpy()
 
 
 class _TorchDrafter:

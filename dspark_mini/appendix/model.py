@@ -42,8 +42,7 @@ class Attention(nn.Module):
         mixed = F.scaled_dot_product_attention(
             queries, keys, values, attn_mask=mask, is_causal=causal, enable_gqa=grouped
         )
-        out: Tensor = self.out(mixed.transpose(1, 2).flatten(2))
-        return out
+        return self.out(mixed.transpose(1, 2).flatten(2))
 
     def _split(self, x: Tensor, heads: int) -> Tensor:
         return x.unflatten(-1, (heads, self.head_width)).transpose(1, 2)  # (B, heads, n, d_h)
@@ -60,8 +59,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return down(silu(gate(x)) · up(x)). (…, d)"""
-        out: Tensor = self.down(F.silu(self.gate(x)) * self.up(x))
-        return out
+        return self.down(F.silu(self.gate(x)) * self.up(x))
 
 
 class Layer(nn.Module):
@@ -177,7 +175,7 @@ class Target(nn.Module):
             positions: (n,) or (B, n) positions in the text; by default the slots.
             mask: (…, n, slots) which slots each token sees; by default those up to its own position.
 
-        Rerope:
+        Returns:
             (B, n, V) logits, and (B, n, m · d) outputs of the m feature layers, concatenated.
         """
         count = tokens.shape[1]

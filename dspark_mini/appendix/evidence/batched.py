@@ -129,5 +129,4 @@ def block_hidden(drafter: BlockDrafter, model: Target, cache: RaggedCache, ancho
     context = [(keys[:, :, :slots], values[:, :, :slots]) for keys, values in zip(cache.keys, cache.values)]
     before = torch.arange(slots) < starts[:, None]  # (R, slots)
     mask = torch.cat((before, before.new_ones(len(anchors), size)), dim=1)[:, None, None]  # (R, 1, 1, slots + n)
-    hidden: Tensor = drafter(block, starts[:, None] + torch.arange(size), context, mask)
-    return hidden
+    return drafter(block, starts[:, None] + torch.arange(size), context, mask)

@@ -56,8 +56,7 @@ class Recording:
 
     def first(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Mask the first `counts` positions of each block. (N, γ)"""
-        mask: NDArray[np.bool_] = np.arange(self.block_size) < counts[:, None]
-        return mask
+        return np.arange(self.block_size) < counts[:, None]
 
 
 Runs = dict[str, Recording]  # one recording per domain

@@ -34,8 +34,7 @@ class StepTimes:
         """
         slope, start = np.polyfit(self.batch, self.verify, 1) if len(self.batch) > 1 else (0.0, self.verify[0])
         verify = start + max(slope, 0.0) * np.arange(self.batch[-1] + 1)
-        table: NDArray[np.float64] = 1.0 / (self.draft + self.rest + np.maximum(verify, min(self.verify)))
-        return table
+        return 1.0 / (self.draft + self.rest + np.maximum(verify, min(self.verify)))
 
     def to_json(self) -> dict[str, Any]:
         """Return the times as plain data."""

@@ -26,8 +26,7 @@ class Linear:
     def __call__(self, x: Tensor) -> Tensor:
         if not self.packed:
             return F.linear(x, self.weight)
-        out: Tensor = torch.ops.mkldnn._linear_pointwise(x, self.weight, None, "none", [], "")
-        return out
+        return torch.ops.mkldnn._linear_pointwise(x, self.weight, None, "none", [], "")
 
 
 @dataclass(frozen=True)

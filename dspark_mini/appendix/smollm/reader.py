@@ -44,8 +44,7 @@ def gguf_logits(path: Path, tokens: list[int]) -> Array:
         normed = _normed(x, weight(f"{prefix}ffn_norm"), eps)
         gate = normed @ weight(f"{prefix}ffn_gate").T
         x = x + (gate / (1 + np.exp(-gate)) * (normed @ weight(f"{prefix}ffn_up").T)) @ weight(f"{prefix}ffn_down").T
-    logits: Array = _normed(x, weight("output_norm"), eps) @ embedding.T
-    return logits
+    return _normed(x, weight("output_norm"), eps) @ embedding.T
 
 
 def _numbers(tensor: Any) -> Array:
@@ -75,8 +74,7 @@ def _bfloat16(values: Array) -> Array:
 
 
 def _normed(x: Array, weight: Array, eps: float) -> Array:
-    out: Array = x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps) * weight
-    return out
+    return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps) * weight
 
 
 def _rows(x: Array, head_width: int) -> Array:
@@ -97,5 +95,4 @@ def _attention(queries: Array, keys: Array, values: Array, theta: float) -> Arra
     scores = np.where(np.tril(np.ones((count, count), dtype=bool)), scores, -np.inf)
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     mixed = weights / weights.sum(axis=-1, keepdims=True) @ np.repeat(values, group, axis=0)
-    out: Array = mixed.swapaxes(0, 1).reshape(count, -1)
-    return out
+    return mixed.swapaxes(0, 1).reshape(count, -1)

@@ -25,13 +25,11 @@ class Text:
 
     def encode(self, text: str) -> list[int]:
         """Return the token ids of a text; special tokens may be spelt out."""
-        ids: list[int] = self.tokenizer.encode(text).ids
-        return ids
+        return self.tokenizer.encode(text).ids
 
     def decode(self, ids: list[int]) -> str:
         """Return the text of token ids, without special tokens."""
-        text: str = self.tokenizer.decode(ids)
-        return text
+        return self.tokenizer.decode(ids)
 
     def question(self, prompt: str) -> list[int]:
         """Return the ids up to the first token of the assistant's answer."""
