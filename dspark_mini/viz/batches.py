@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
 from dspark_mini.contracts import chance_rows, integers, takes
@@ -17,7 +16,7 @@ from dspark_mini.viz.arguments import labelled
 from dspark_mini.viz.colors import BLUE, FAINT, INK
 from dspark_mini.viz.draw import Point, cell_text, cells, write
 from dspark_mini.viz.labels import short
-from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, picture, plot_axes, position_ticks
+from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, plot_axes, position_ticks
 
 
 def verify_schedule(confidences: Any, lengths: Mapping[str, ArrayLike]) -> Picture:
@@ -41,8 +40,8 @@ def verify_schedule(confidences: Any, lengths: Mapping[str, ArrayLike]) -> Pictu
             whole(f"lengths[{label!r}][{r}]", length, 0, size)
     columns = rows.shape[1] + 1
     cell = min(0.42, 8.2 / (len(chosen) * (columns + 1)))  # inches
-    figure = picture(cell * (columns + 1) * len(chosen) + 0.9, cell * len(sizes) + 1.4)
-    for ax, (label, verified) in zip(plot_axes(figure, len(chosen)), chosen.items(), strict=True):
+    figure, axes = plot_axes(cell * (columns + 1) * len(chosen) + 0.9, cell * len(sizes) + 1.4, len(chosen))
+    for ax, (label, verified) in zip(axes, chosen.items(), strict=True):
         _draw_tokens(ax, np.cumprod(rows, axis=1), sizes, verified, with_numbers=cell > 0.3)
         ax.set(xlim=(-0.6, columns - 0.4), ylim=(len(sizes) - 0.4, -0.6), aspect="equal")
         position_ticks(ax, range(columns))
@@ -51,8 +50,7 @@ def verify_schedule(confidences: Any, lengths: Mapping[str, ArrayLike]) -> Pictu
         drafts = sum(verified)
         label_axes(ax, label, x=f"B = {len(sizes)} + {drafts} = {len(sizes) + drafts}")
         hide_spines(ax)
-    looks = {"anchor of the request": INK, "draft token, verified": BLUE, "draft token, not verified": FAINT}
-    legend(figure, [Patch(color=color, label=name) for name, color in looks.items()])
+    legend(figure, {"anchor of the request": INK, "draft token, verified": BLUE, "draft token, not verified": FAINT})
     return figure
 
 
@@ -82,15 +80,13 @@ def flat_batch(requests: list[int], positions: list[int], starts: list[int]) -> 
         raise ValueError(f"starts has {len(starts)} entries, which do not fit {len(set(requests))} requests.")
     lengths = [stop - start for start, stop in zip(starts, starts[1:])]  # (R,)
     flat_y = len(lengths) + 1.2
-    figure = picture(0.3 * len(requests) + 1.6, 0.3 * (flat_y + 2) + 1.1)
-    (ax,) = plot_axes(figure)
+    figure, (ax,) = plot_axes(0.3 * len(requests) + 1.6, 0.3 * (flat_y + 2) + 1.1)
     cells(ax, [(k, r) for r, length in enumerate(lengths) for k in range(length, max(lengths))], FAINT, "padding")
     _draw_rows(ax, [(i - starts[r], r) for i, r in enumerate(requests)], starts, positions)
     _draw_rows(ax, [(i, flat_y) for i in range(len(requests))], starts, positions)
     _label_rows(ax, starts, flat_y)
     label_axes(ax, f"{len(lengths) * max(lengths)} rows padded, {len(requests)} rows flat")
-    looks = {"anchor": INK, "draft": BLUE, "padding": FAINT}
-    legend(figure, [Patch(color=color, label=name) for name, color in looks.items()])
+    legend(figure, {"anchor": INK, "draft": BLUE, "padding": FAINT})
     return figure
 
 

@@ -18,7 +18,7 @@ from dspark_mini.viz.arguments import labelled, texts
 from dspark_mini.viz.colors import INK, ORANGE, SMALL, STROKES
 from dspark_mini.viz.draw import box, cell_text, cells
 from dspark_mini.viz.labels import names, short
-from dspark_mini.viz.style import Picture, hide_spines, label_axes, picture, plot_axes, position_ticks
+from dspark_mini.viz.style import Picture, hide_spines, label_axes, plot_axes, position_ticks
 
 MOST_TOKENS = 16  # rows of a panel
 SHADE = LinearSegmentedColormap.from_list("probability", ["#dde5ec", "#5aa5d6", "#004f86"])
@@ -57,8 +57,8 @@ def candidate_grid(
     first = int(anchor is None)  # the anchor has column 0
     columns = sum(len(panel.tokens) + 1.2 - first for panel in panels)
     cell = min(0.46, 7.3 / columns, 6.0 / len(shown))  # inches
-    figure = picture(cell * columns + 0.3 * len(panels) + 0.7, cell * len(shown) + 1.0)
-    for index, (ax, panel) in enumerate(zip(plot_axes(figure, len(panels)), panels, strict=True)):
+    figure, axes = plot_axes(cell * columns + 0.3 * len(panels) + 0.7, cell * len(shown) + 1.0, len(panels))
+    for index, (ax, panel) in enumerate(zip(axes, panels, strict=True)):
         line = STROKES[index % len(STROKES)][1] if len(panels) > 1 else "-"
         _draw_probabilities(ax, panel, shown, with_numbers=cell > 0.34)
         _draw_chain(ax, panel, shown, anchor, line, with_numbers=cell > 0.34)

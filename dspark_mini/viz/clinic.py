@@ -10,7 +10,7 @@ from dspark_mini.contracts import takes
 from dspark_mini.viz.arguments import labelled
 from dspark_mini.viz.colors import BLUE, GREEN, INK, ORANGE, PURPLE, SMALL, Look, solid
 from dspark_mini.viz.draw import arrow, box, write
-from dspark_mini.viz.style import Picture, canvas, picture
+from dspark_mini.viz.style import Picture, canvas
 
 LOOKS: list[Look] = [  # of a symptom
     solid(BLUE),
@@ -36,8 +36,7 @@ def bug_map(stages: Mapping[str, Mapping[str, str]]) -> Picture:
     if len(symptoms) > len(LOOKS):
         raise ValueError(f"stages has {len(symptoms)} different symptoms, but at most {len(LOOKS)} can be told apart.")
     right, bottom = 2.0 * len(stages), TOP + STEP * max(len(bugs) for bugs in stages.values())
-    figure = picture(0.86 * right, 0.86 * (bottom + 1.3))
-    ax = canvas(figure, 0.0, right, -bottom - 0.6, 0.7)
+    figure, ax = canvas(0.86, 0.0, right, -bottom - 0.6, 0.7)
     for number, (stage, bugs) in enumerate(stages.items()):
         x = 2.0 * number + 1.0
         box(ax, x, 0.0, WIDTH, 0.62, stage, fill=INK, ink="white")

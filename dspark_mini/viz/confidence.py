@@ -13,7 +13,7 @@ from dspark_mini.viz.arguments import labelled, pair, texts
 from dspark_mini.viz.colors import BLUE, GREEN, INK, NORMAL, OPEN, ORANGE, SMALL
 from dspark_mini.viz.draw import name_ends, write
 from dspark_mini.viz.labels import short, subscript
-from dspark_mini.viz.style import Picture, block_axes, hide_spines, label_axes, picture, plot_axes, unit_ticks
+from dspark_mini.viz.style import Picture, block_axes, hide_spines, label_axes, plot_axes, unit_ticks
 
 Row = NDArray[np.float64]
 
@@ -33,8 +33,7 @@ def confidence_budget(
     Returns:
         The picture: filled bars are verified, hatched ones trimmed.
     """
-    figure = picture(max(4.2, 1.6 + 0.62 * confidences.size), 3.2)
-    (ax,) = plot_axes(figure)
+    figure, (ax,) = plot_axes(max(4.2, 1.6 + 0.62 * confidences.size), 3.2)
     block_axes(ax, confidences.size, "confidence")
     hide_spines(ax, "left")
     if tokens is not None:
@@ -73,8 +72,7 @@ def survival_bars(confidences: Row, survival: Row, title: str | None = None) -> 
         The picture: discs are confidences, bars are survivals; their sum is written to the right.
     """
     positions = np.arange(1, confidences.size + 1)
-    figure = picture(max(4.6, 1.8 + 0.62 * confidences.size), 3.2)
-    (ax,) = plot_axes(figure)
+    figure, (ax,) = plot_axes(max(4.6, 1.8 + 0.62 * confidences.size), 3.2)
     block_axes(ax, confidences.size, "probability")
     ax.bar(positions, survival, width=0.62, color=BLUE, zorder=2, label="survival")
     ax.plot(positions, confidences, "o-", color=ORANGE, markersize=7, linewidth=2, clip_on=False, label="confidence")
@@ -105,8 +103,7 @@ def reliability_diagram(
     Returns:
         The picture: the area of a disc is the bin's share of the samples, its line the gap to the diagonal.
     """
-    figure = picture(min(9.0, 0.9 + 2.9 * len(samples)), 3.5)
-    axes = plot_axes(figure, len(samples))
+    figure, axes = plot_axes(min(9.0, 0.9 + 2.9 * len(samples)), 3.5, len(samples))
     for ax, (label, (predicted, observed)) in zip(axes, samples.items(), strict=True):
         _draw_bins(ax, predicted, observed, n_bins)
         error = f", ECE {100 * errors[label]:.1f} %" if errors and label in errors else ""
@@ -146,8 +143,7 @@ def threshold_sweep(thresholds: Row, accepted: Row, rejected: Row, title: str | 
         The picture: the draft tokens on the left, accepted / (accepted + rejected) on the right.
     """
     verified = accepted + rejected  # (n,)
-    figure = picture(8.4, 3.3)
-    left, right = plot_axes(figure, 2, share_y=False)
+    figure, (left, right) = plot_axes(8.4, 3.3, 2, share_y=False)
     left.fill_between(thresholds, accepted, color=GREEN, alpha=0.75, linewidth=0, label="accepted")
     left.fill_between(thresholds, accepted, verified, linewidth=1.0, label="rejected", **OPEN)
     left.set_ylim(0.0, float(verified.max()) * 1.05 or 1.0)

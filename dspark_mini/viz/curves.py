@@ -12,7 +12,7 @@ from dspark_mini.contracts import chances, numbers, takes
 from dspark_mini.viz.arguments import labelled, pair, with_gaps
 from dspark_mini.viz.colors import INK, ORANGE, SMALL, stroke
 from dspark_mini.viz.draw import name_ends, write
-from dspark_mini.viz.style import Picture, block_axes, grid, hide_spines, label_axes, legend, picture, plot_axes
+from dspark_mini.viz.style import Picture, block_axes, grid, hide_spines, label_axes, legend, plot_axes
 
 Row = NDArray[np.float64]
 
@@ -38,8 +38,8 @@ def lines(
         The picture; a label has the same line style in every panel.
     """
     labels = list(dict.fromkeys(label for group in panels.values() for label in group))
-    figure = picture(5.4 if len(panels) == 1 else 8.6, 3.5)
-    for ax, (title, group) in zip(plot_axes(figure, len(panels), share_y=False), panels.items(), strict=True):
+    figure, axes = plot_axes(5.4 if len(panels) == 1 else 8.6, 3.5, len(panels), share_y=False)
+    for ax, (title, group) in zip(axes, panels.items(), strict=True):
         for label, ys in group.items():
             look = stroke(labels.index(label)) | ({} if x.size <= 24 else {"marker": ""})
             ax.plot(x, ys, label=label, **look)
@@ -85,8 +85,7 @@ def acceptance_decay(curves: Mapping[str, Row], title: str | None = None) -> Pic
         The picture; each curve is named at its end.
     """
     block_size = max(values.size for values in curves.values())
-    figure = picture(6.4, 3.4)
-    (ax,) = plot_axes(figure)
+    figure, (ax,) = plot_axes(6.4, 3.4)
     block_axes(ax, block_size, "conditional acceptance")
     grid(ax)
     hide_spines(ax, "left")
@@ -114,8 +113,7 @@ def speed_by_length(curves: Mapping[str, Row], title: str | None = None) -> Pict
     Returns:
         The picture; the legend names the best length of each curve.
     """
-    figure = picture(6.4, 3.6)
-    (ax,) = plot_axes(figure)
+    figure, (ax,) = plot_axes(6.4, 3.6)
     for index, (label, values) in enumerate(curves.items()):
         best, look = int(values.argmax()), stroke(index)
         ax.plot(values, label=f"{label}: best at {best}", **look)
@@ -138,8 +136,7 @@ def tokens_per_round(curves: Mapping[str, tuple[Row, Row]], title: str | None = 
     Returns:
         The picture; each curve is named at its end.
     """
-    figure = picture(6.6, 3.6)
-    (ax,) = plot_axes(figure)
+    figure, (ax,) = plot_axes(6.6, 3.6)
     ends: list[tuple[float, str, str]] = []
     for index, (label, (xs, ys)) in enumerate(curves.items()):
         ax.plot(xs, ys, label=label, **stroke(index))

@@ -11,7 +11,7 @@ from dspark_mini.viz.arguments import labelled, pair
 from dspark_mini.viz.colors import BLUE, GREEN, INK, LARGE, NORMAL, ORANGE, SMALL, Look, solid
 from dspark_mini.viz.draw import arrow, box, write
 from dspark_mini.viz.labels import subscript
-from dspark_mini.viz.style import Picture, canvas, picture
+from dspark_mini.viz.style import Picture, canvas
 
 INPUT, FORWARD, DRAFT, TITLE = 0.0, 1.15, 2.3, 3.35  # heights of the rows
 SIDE, HALF = 0.74, 0.37  # of a token's box
@@ -30,9 +30,7 @@ def who_depends_on_what(block_size: int = 4) -> Picture:
     """
     width = max(block_size, 3) + 1.0  # of a panel
     total = 3 * width + 2 * GAP
-    inch = min(0.6, 8.8 / (total + 1.6))
-    figure = picture(inch * (total + 1.6), inch * 5.6)
-    ax = canvas(figure, -1.6, total, -1.85, 3.75)
+    figure, ax = canvas(min(0.6, 8.8 / (total + 1.6)), -1.6, total, -1.85, 3.75)
     _name_rows(ax)
     for number, draw in enumerate((_autoregressive, _dflash, _dspark)):
         draw(ax, number * (width + GAP) + width / 2, block_size)
@@ -120,9 +118,7 @@ def block_layouts(layouts: Mapping[str, tuple[list[int], list[int]]]) -> Picture
     """
     widths = [max(len(ids), *(position + 1 for position in positions), 3) + 0.9 for ids, positions in layouts.values()]
     total = sum(widths)
-    inch = min(0.62, 8.8 / (total + 1.5))
-    figure = picture(inch * (total + 1.5), inch * 4.6)
-    ax = canvas(figure, -1.5, total, -0.8, 3.8)
+    figure, ax = canvas(min(0.62, 8.8 / (total + 1.5)), -1.5, total, -0.8, 3.8)
     _name_rows(ax)
     left = 0.4
     for (label, (ids, positions)), width in zip(layouts.items(), widths):

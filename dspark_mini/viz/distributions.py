@@ -15,7 +15,7 @@ from dspark_mini.kinds import whole
 from dspark_mini.viz.arguments import labelled
 from dspark_mini.viz.colors import BLUE, GREEN, INK, OPEN, ORANGE, Look
 from dspark_mini.viz.labels import short, word
-from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, picture, plot_axes, unit_ticks
+from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, plot_axes, unit_ticks
 
 Array = NDArray[np.float64]
 
@@ -35,13 +35,13 @@ def overlap_picture(q: Array, p: Array, accepted: Array, words: Sequence[object]
     """
     positions = whole("the number of positions of q", len(q), 1, 4)
     tokens = whole("the number of tokens of q", q.shape[1], 1, 12)
-    figure = picture(min(9.0, 1.0 + positions * (0.8 + 0.45 * tokens)), 3.0)
+    figure, axes = plot_axes(min(9.0, 1.0 + positions * (0.8 + 0.45 * tokens)), 3.0, positions)
     looks: dict[str, Look] = {
         "q, the draft": {"facecolor": "none", "edgecolor": BLUE, "linestyle": "--", "linewidth": 1.6},
         "p, the target": {"facecolor": "none", "edgecolor": ORANGE, "linewidth": 1.6},
         "min(q, p): accepted": {"facecolor": GREEN, "alpha": 0.55},
     }
-    for k, ax in enumerate(plot_axes(figure, positions)):
+    for k, ax in enumerate(axes):
         heights = zip(looks.items(), (q[k], p[k], np.minimum(q[k], p[k])), (0.74, 0.66, 0.7))
         for (label, look), values, width in heights:
             ax.bar(range(tokens), values, width=width, label=label, **look)
@@ -72,8 +72,7 @@ def accepted_mass(
     """
     through = q * acceptance  # (V,)
     rejected = float(1.0 - through.sum())
-    figure = picture(7.2, 3.3)
-    left, right = plot_axes(figure, 2)
+    figure, (left, right) = plot_axes(7.2, 3.3, 2)
     xs = range(p.size)
     left.bar(xs, through, 0.6, color=GREEN, label="drafted and accepted")
     left.bar(xs, q - through, 0.6, bottom=through, label="drafted and rejected", **OPEN)
@@ -105,8 +104,7 @@ def emitted_laws(
     Returns:
         The picture: one panel per rule, with its total variation from the target; a rule that deviates is hatched.
     """
-    figure = picture(min(8.4, max(4.2, 0.8 + 2.3 * len(laws))), 3.1)
-    axes = plot_axes(figure, len(laws))
+    figure, axes = plot_axes(min(8.4, max(4.2, 0.8 + 2.3 * len(laws))), 3.1, len(laws))
     label_axes(axes[0], y="probability (line: target p)")
     for ax, (label, law) in zip(axes, laws.items(), strict=True):
         distance = 0.5 * float(np.abs(law - target).sum())

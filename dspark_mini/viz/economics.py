@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from dspark_mini.contracts import number, numbers, takes
 from dspark_mini.viz.arguments import fields, labelled
 from dspark_mini.viz.colors import BLUE, GREEN, INK, LARGE, NORMAL, OPEN, ORANGE, PURPLE, SMALL
 from dspark_mini.viz.draw import cell_text, cells, write
-from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, picture, plot_axes
+from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, plot_axes
 
 GAIN = LinearSegmentedColormap.from_list("gain", ["#dde5ec", "#5aa5d6", "#00639c"])
 LOSS = LinearSegmentedColormap.from_list("loss", ["#f3e6dc", "#dd9a63", "#a84b00"])
@@ -34,8 +34,7 @@ def time_line(rows: Mapping[str, Sequence[tuple[str, float]]], tokens: Mapping[s
     Returns:
         The picture: one row per decoder, followed by its time per token.
     """
-    figure = picture(8.6, 0.62 * len(rows) + 0.9)
-    (ax,) = plot_axes(figure)
+    figure, (ax,) = plot_axes(8.6, 0.62 * len(rows) + 0.9)
     ends = [_draw_steps(ax, y, label, steps) for y, (label, steps) in enumerate(rows.items())]
     for y, (label, end) in enumerate(zip(rows, ends, strict=True)):
         if label not in tokens:
@@ -50,7 +49,7 @@ def time_line(rows: Mapping[str, Sequence[tuple[str, float]]], tokens: Mapping[s
     hide_spines(ax, "left")
     unnamed = {patch.get_gid() for patch in ax.patches} - {text.get_text() for text in ax.texts}
     if unnamed:  # all blocks of these steps are too narrow for the name
-        legend(figure, [Patch(color=color, label=step) for step, color in STEPS.items() if step in unnamed])
+        legend(figure, {step: color for step, color in STEPS.items() if step in unnamed})
     return figure
 
 
@@ -84,8 +83,7 @@ def speedup_map(panels: Mapping[str, Array], acceptance: Array, draft_cost: Arra
         The picture; the thick line separates the cells below 1 from the rest.
     """
     columns, rows = acceptance.size, draft_cost.size
-    figure = picture(0.44 * (columns + 1.4) * len(panels) + 0.6, 0.4 * rows + 1.3)
-    axes = plot_axes(figure, len(panels))
+    figure, axes = plot_axes(0.44 * (columns + 1.4) * len(panels) + 0.6, 0.4 * rows + 1.3, len(panels))
     for ax, (title, values) in zip(axes, panels.items(), strict=True):
         _draw_speedups(ax, values)
         _draw_break_even(ax, values)
@@ -127,8 +125,7 @@ def gain_bars(decisions: Mapping[str, Mapping[str, Any]], current: int, min_gain
     Returns:
         The picture: bars that reach min_gain are filled, the others hatched; a triangle marks the decision.
     """
-    figure = picture(2.0 + 2.5 * len(decisions), 3.3)
-    axes = plot_axes(figure, len(decisions))
+    figure, axes = plot_axes(2.0 + 2.5 * len(decisions), 3.3, len(decisions))
     label_axes(axes[0], y="gain over plain decoding, %")
     for ax, (title, result) in zip(axes, decisions.items(), strict=True):
         gains = result["gains"]  # (γ + 1,)

@@ -13,7 +13,7 @@ from dspark_mini.corpus import DOMAINS
 from dspark_mini.viz.colors import FAINT, SMALL, STROKES
 from dspark_mini.viz.confidence import reliability_diagram
 from dspark_mini.viz.draw import write
-from dspark_mini.viz.style import Picture, grid, label_axes, legend, picture, plot_axes, svg
+from dspark_mini.viz.style import Picture, grid, label_axes, legend, plot_axes, svg
 
 Entry = Mapping[str, Any]  # the results of one experiment, as in evidence.json
 Estimates = Sequence[Mapping[str, Any] | None]
@@ -47,8 +47,7 @@ def draw(name: str, entry: Entry, path: str | os.PathLike[str]) -> bool:
 
 def _axes(titles: Sequence[str], x: str, share_y: bool = True, width: float = 3.0) -> tuple[Picture, list[Axes]]:
     """Return a picture with one axes per title, and these."""
-    figure = picture(width * len(titles), 3.3)
-    row = plot_axes(figure, len(titles), share_y)
+    figure, row = plot_axes(width * len(titles), 3.3, len(titles), share_y)
     for ax, title in zip(row, titles):
         grid(ax)
         label_axes(ax, title, x=x)

@@ -14,7 +14,7 @@ from dspark_mini.viz.arguments import labelled, texts
 from dspark_mini.viz.colors import SMALL, STROKES, Look
 from dspark_mini.viz.draw import cell_text, cells, write
 from dspark_mini.viz.labels import names
-from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, picture, plot_axes
+from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, plot_axes
 
 Array = NDArray[np.float64]
 SIGNED = LinearSegmentedColormap.from_list("bias", ["#9c4400", "#e0a070", "#e4e6e8", "#7ab4dc", "#00508a"])
@@ -40,9 +40,11 @@ def bias_tables(
     largest = max(float(np.abs(table).max()) for table in tables.values()) or 1.0
     cell = min(0.5, 7.4 / (len(tables) * (columns + 0.6)))  # inches
     letters = max(len(name) for name in column_names)
-    figure = picture(len(tables) * cell * (columns + 0.6) + 1.0, cell * rows + 0.6 + 0.075 * letters)
+    figure, axes = plot_axes(
+        len(tables) * cell * (columns + 0.6) + 1.0, cell * rows + 0.6 + 0.075 * letters, len(tables)
+    )
     step = 1 + int(0.17 / cell)  # names that would touch are left out
-    for ax, (label, table) in zip(plot_axes(figure, len(tables)), tables.items()):
+    for ax, (label, table) in zip(axes, tables.items()):
         _draw_table(ax, table / largest, table, with_numbers=cell > 0.3)
         ax.set_yticks(range(0, rows, step), row_names[::step], parse_math=False)
         ax.tick_params(labeltop=True, labelbottom=False)
@@ -74,8 +76,7 @@ def block_shares(shares: Mapping[str, Array], blocks: Sequence[object], title: s
     Returns:
         The picture: a group of bars per block, one bar per label, each with its share.
     """
-    figure = picture(6.6, 0.9 + len(blocks) * (0.25 * len(shares) + 0.2))
-    (ax,) = plot_axes(figure)
+    figure, (ax,) = plot_axes(6.6, 0.9 + len(blocks) * (0.25 * len(shares) + 0.2))
     thickness = 0.8 / len(shares)
     for number, (label, values) in enumerate(shares.items()):
         color, hatch = STROKES[number % len(STROKES)][0], HATCHES[number % len(HATCHES)]

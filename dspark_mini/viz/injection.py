@@ -10,7 +10,7 @@ from dspark_mini.contracts import integer, integers, takes
 from dspark_mini.viz.colors import BLUE, GREEN, INK, ORANGE, SMALL, solid
 from dspark_mini.viz.draw import arrow, box, write
 from dspark_mini.viz.labels import subscript
-from dspark_mini.viz.style import Picture, canvas, picture
+from dspark_mini.viz.style import Picture, canvas
 
 SIDE, HALF = 0.74, 0.37  # of a token's box
 FIRST_LAYER, STEP = 0.95, 0.33  # height of the target's lowest layer, and from layer to layer
@@ -40,9 +40,7 @@ def kv_injection(
     context = [float(x) for x in range(anchor_position)]
     block = [anchor_position + GAP + k for k in range(block_size + 1)]
     fused = FIRST_LAYER + STEP * (layers - 1) + 0.85
-    inch = min(0.56, 8.8 / (block[-1] + 3.4))
-    figure = picture(inch * (block[-1] + 3.4), inch * (fused + 4.5))
-    ax = canvas(figure, -2.8, block[-1] + 0.6, -0.6, fused + 3.9)
+    figure, ax = canvas(min(0.56, 8.8 / (block[-1] + 3.4)), -2.8, block[-1] + 0.6, -0.6, fused + 3.9)
     _draw_tokens(ax, context, block)
     _draw_target(ax, context, layers, feature_layers, fused)
     _draw_block_side(ax, block, fused)

@@ -14,7 +14,7 @@ from dspark_mini.viz.colors import BLUE, FAINT, INK, ORANGE, SMALL
 from dspark_mini.viz.draw import box, cells, write
 from dspark_mini.viz.labels import names as names_of
 from dspark_mini.viz.labels import subscript
-from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, picture, plot_axes
+from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, plot_axes
 
 
 @takes(
@@ -51,8 +51,7 @@ def mask_picture(
     xs = [_shifted(column, context_length, length) for column in range(columns)]
     ys = [_shifted(row, 0, length) for row in range(rows)]
     side = min(0.28, 7.4 / (xs[-1] + 1), 6.0 / (ys[-1] + 1))  # inches per cell
-    figure = picture(side * (xs[-1] + 1) + 1.4, side * (ys[-1] + 1) + 1.6)
-    (ax,) = plot_axes(figure)
+    figure, (ax,) = plot_axes(side * (xs[-1] + 1) + 1.4, side * (ys[-1] + 1) + 1.6)
     _draw_cells(ax, mask, xs, ys)
     for block, anchor in enumerate(anchors):
         top, bottom = ys[block * length], ys[(block + 1) * length - 1]
@@ -137,8 +136,7 @@ def verification_picture(mask: Booleans, context_length: int) -> Picture:
     n, context = len(mask), context_length
     places = [k + 0.6 * (k >= context) for k in range(n)]
     side = min(0.3, 6.0 / (n + 1))  # inches per cell
-    figure = picture(side * (n + 1) + 2.4, side * (n + 1) + 1.4)
-    (ax,) = plot_axes(figure)
+    figure, (ax,) = plot_axes(side * (n + 1) + 2.4, side * (n + 1) + 1.4)
     _draw_cells(ax, mask, places, places)
     ax.set_xlim(-0.8, places[-1] + 3.4)  # room for what the rows predict
     names = [subscript("x", k) if k >= 0 else "·" for k in range(1 - context, n - context + 1)]
@@ -174,8 +172,7 @@ def tree_mask_picture(
     node_names = names_of(names, nodes)
     xs = [column + (0.8 if column >= context > 0 else 0.0) for column in range(columns)]
     side = min(0.3, 6.4 / (xs[-1] + 1))  # inches per cell
-    figure = picture(side * (xs[-1] + 1) + 1.6, side * nodes + 1.5)
-    (ax,) = plot_axes(figure)
+    figure, (ax,) = plot_axes(side * (xs[-1] + 1) + 1.6, side * nodes + 1.5)
     _draw_cells(ax, mask, xs, range(nodes))
     if context:
         ax.vlines(xs[context] - 0.9, -0.7, nodes - 0.3, color=INK, linewidth=2.0)

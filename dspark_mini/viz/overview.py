@@ -6,7 +6,6 @@ import os
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from dspark_mini.confidence import choose_confident_prefix
 from dspark_mini.drafting import dspark_markov_candidates
@@ -43,8 +42,7 @@ def readme_picture(path: str | os.PathLike[str], dark: bool = False) -> None:
     agrees = [ours == theirs for ours, theirs in zip(draft[:budget], TARGET, strict=False)]
     accepted = [*agrees, False].index(False)
 
-    figure = Figure(figsize=(900 / 96, 262 / 96))
-    ax = canvas(figure, 0, 900, 0, 262)
+    figure, ax = canvas(1 / 96, 0, 900, 0, 262)
     strong, soft = ("#e6edf3", "#9198a1") if dark else ("#1f2328", "#59636e")
     _name_rows(ax, strong, soft)
     _draw_draft(ax, [WORDS[token] for token in draft], soft)

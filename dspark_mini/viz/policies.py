@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dspark_mini.viz.colors import BLUE, GREEN, INK, ORANGE, SMALL
-from dspark_mini.viz.style import Picture, hide_spines, label_axes, picture, plot_axes
+from dspark_mini.viz.style import Picture, hide_spines, label_axes, plot_axes
 
 
 def policy_speeds(speeds: Mapping[str, Mapping[str, float]], own: str, bound: str | None = None) -> Picture:
@@ -22,8 +22,8 @@ def policy_speeds(speeds: Mapping[str, Mapping[str, float]], own: str, bound: st
     if own not in speeds:
         raise ValueError(f"own is {own!r}, but the policies are {', '.join(speeds)}.")
     machines = list(speeds[own])
-    figure = picture(8.6, 0.34 * len(speeds) + 1.0)
-    for ax, machine in zip(plot_axes(figure, len(machines), share_y=True), machines):
+    figure, axes = plot_axes(8.6, 0.34 * len(speeds) + 1.0, len(machines), share_y=True)
+    for ax, machine in zip(axes, machines):
         for row, (label, by_machine) in enumerate(speeds.items()):
             speed = by_machine[machine]
             color = ORANGE if label == own else GREEN if label == bound else BLUE

@@ -16,7 +16,7 @@ from dspark_mini.viz.arguments import labelled
 from dspark_mini.viz.colors import BLUE, FAINT, GREEN, INK, OPEN, ORANGE, SMALL, Look, solid
 from dspark_mini.viz.draw import box, write
 from dspark_mini.viz.labels import subscript, word
-from dspark_mini.viz.style import Picture, canvas, label_axes, legend, picture, plot_axes
+from dspark_mini.viz.style import Picture, canvas, label_axes, legend, plot_axes
 
 # The look of a token by its fate; each differs from the others without colour too.
 LOOKS: dict[str, Look] = {
@@ -45,8 +45,7 @@ def round_rows(rounds: Sequence[Mapping[str, Any]], words: Sequence[str] | None 
         raise ValueError("rounds is empty: it needs at least one round.")
     widest = max(len(round_["drafted"]) for round_ in rounds)
     inch = min(0.42, 7.6 / (widest + 4.5))
-    figure = picture(inch * (widest + 4.5), inch * (len(rounds) + 0.4) + 0.3)
-    ax = canvas(figure, -2.6, widest + 1.9, -len(rounds) + 0.2 - 0.3 / inch, 0.6)
+    figure, ax = canvas(inch, -2.6, widest + 1.9, -len(rounds) + 0.2 - 0.3 / inch, 0.6)
     used: set[str] = set()
     for number, round_ in enumerate(rounds):
         used |= _draw_round(ax, -number, f"round {number + 1}", round_, widest, words)
@@ -103,9 +102,7 @@ def verified_rounds(
     widest = max(max(len(drafts), len(result["tokens"])) for drafts, result in pairs)
     left = kept if kept is not None else sum(len(result["tokens"]) for _, result in pairs)
     height = STEP * (len(pairs) - 1) + 1.5
-    inch = min(0.62, 7.6 / (widest + 3.2))
-    figure = picture(inch * (widest + 3.2), inch * (height + 0.8))
-    ax = canvas(figure, -2.6, widest + 0.6, -height, 0.8)
+    figure, ax = canvas(min(0.62, 7.6 / (widest + 3.2)), -2.6, widest + 0.6, -height, 0.8)
     for number, (drafts, result) in enumerate(pairs):
         top = -STEP * number
         write(ax, -0.3, top, f"round {number + 1}: drafted", size=SMALL, ha="right")
@@ -143,8 +140,7 @@ def cache_rows(rounds: Mapping[str, tuple[int, int]]) -> Picture:
     """
     widest = max(rows for rows, _ in rounds.values())
     inch = min(0.44, 7.6 / (widest + 6.5))
-    figure = picture(inch * (widest + 6.5), inch * (len(rounds) + 0.6) + 0.3)
-    ax = canvas(figure, -6.3, widest + 0.2, -len(rounds) + 0.2 - 0.3 / inch, 0.8)
+    figure, ax = canvas(inch, -6.3, widest + 0.2, -len(rounds) + 0.2 - 0.3 / inch, 0.8)
     for number, (label, (rows, dropped)) in enumerate(rounds.items()):
         stays = rows - whole(f"rounds[{label!r}][1]", dropped, 0, rows)
         write(ax, -0.3, -number, label, size=SMALL, ha="right")
@@ -164,8 +160,7 @@ def draft_fates(totals: Mapping[str, Mapping[str, Any]]) -> Picture:
     Returns:
         The picture: one bar per run, from the accepted drafts to the trimmed ones, followed by τ.
     """
-    figure = picture(7.4, 0.55 * len(totals) + 1.3)
-    (ax,) = plot_axes(figure)
+    figure, (ax,) = plot_axes(7.4, 0.55 * len(totals) + 1.3)
     ys, ends = -np.arange(len(totals)), np.zeros(len(totals))
     edge: Look = {"edgecolor": INK, "linewidth": 0.8}
     parts = {"accepted": {"color": GREEN} | edge, "rejected": OPEN | edge, "trimmed": {"color": FAINT} | edge}

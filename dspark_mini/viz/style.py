@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import os
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from dspark_mini.viz.colors import INK, LARGE, NORMAL, SMALL
 from dspark_mini.viz.labels import subscript
@@ -35,12 +36,13 @@ def picture(width: float, height: float) -> Picture:
     return Picture(figsize=(width, height), dpi=DPI, facecolor="none", layout="constrained")
 
 
-def plot_axes(figure: Picture, columns: int = 1, share_y: bool = True) -> list[Axes]:
-    """Add a row of axes, which share one y axis unless told otherwise."""
+def plot_axes(width: float, height: float, columns: int = 1, share_y: bool = True) -> tuple[Picture, list[Axes]]:
+    """Return a picture, in inches, with a row of axes, which share one y axis unless told otherwise."""
+    figure = picture(width, height)
     row: list[Axes] = list(figure.subplots(1, columns, sharey=share_y, squeeze=False)[0])
     for ax in row:
         plain_axes(ax)
-    return row
+    return figure, row
 
 
 def plain_axes(ax: Axes) -> None:
@@ -53,13 +55,14 @@ def plain_axes(ax: Axes) -> None:
         spine.set_visible(side in ("left", "bottom"))
 
 
-def canvas(figure: Figure, left: float, right: float, bottom: float, top: float) -> Axes:
-    """Add axes without a frame that fill the figure, with these limits."""
+def canvas(inch: float, left: float, right: float, bottom: float, top: float) -> tuple[Picture, Axes]:
+    """Return a picture, and axes without a frame that fill it, with these limits and `inch` inches per unit."""
+    figure = picture(inch * (right - left), inch * (top - bottom))
     figure.set_layout_engine("none")
     ax = figure.add_axes((0.0, 0.0, 1.0, 1.0), facecolor="none")
     ax.set(xlim=(left, right), ylim=(bottom, top))
     ax.set_axis_off()
-    return ax
+    return figure, ax
 
 
 def label_axes(ax: Axes, title: str | None = None, x: str | None = None, y: str | None = None, pad: float = 8) -> None:
@@ -102,15 +105,19 @@ def block_axes(ax: Axes, block_size: int, y: str) -> None:
     label_axes(ax, x="position in the block", y=y)
 
 
-def legend(figure: Picture, handles: Sequence[Any] | None = None, handle_length: float = 1.2) -> None:
+def legend(
+    figure: Picture, handles: Sequence[Any] | Mapping[str, str] | None = None, handle_length: float = 1.2
+) -> None:
     """Add a one-line legend below the picture.
 
     Args:
         figure: Picture that is explained.
-        handles: Labelled artists; by default those of all axes, each label once.
+        handles: Labelled artists, or a colour by label; by default the artists of all axes, each label once.
         handle_length: Width of a sample, in font sizes; lines need more than patches.
     """
-    if handles is None:
+    if isinstance(handles, Mapping):
+        handles = [Patch(color=color, label=label) for label, color in handles.items()]
+    elif handles is None:
         labelled: dict[str, Any] = {}
         for handle, label in (pair for ax in figure.axes for pair in zip(*ax.get_legend_handles_labels())):
             labelled.setdefault(label, handle)

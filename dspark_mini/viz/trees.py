@@ -14,7 +14,7 @@ from dspark_mini.viz.arguments import fields
 from dspark_mini.viz.colors import INK, ORANGE, SMALL, Look, solid
 from dspark_mini.viz.draw import Point, box, write
 from dspark_mini.viz.labels import one_line, short, word
-from dspark_mini.viz.style import Picture, canvas, picture
+from dspark_mini.viz.style import Picture, canvas
 
 STEP, LINE = 2.1, 1.25  # from depth to depth, and from leaf to leaf
 WIDE, TALL = 1.5, 0.52  # a node's box
@@ -51,8 +51,7 @@ def draft_tree(
     places = _places(tree["parents"])
     deepest, lowest = max(x for x, _ in places.values()), max(-y for _, y in places.values())
     inch, top = min(0.62, 8.6 / (deepest + 2.2)), 1.0 if title else 0.4
-    figure = picture(inch * (deepest + 2.2), inch * (lowest + top + 0.6))
-    ax = canvas(figure, -1.1, deepest + 1.1, -(lowest + 0.6), top)
+    figure, ax = canvas(inch, -1.1, deepest + 1.1, -(lowest + 0.6), top)
     if title:
         write(ax, deepest / 2, 0.75, title, bold=True)
     box(ax, *places[ROOT], WIDE, TALL, one_line(root), fill=INK, ink="white", size=SMALL)
