@@ -440,8 +440,8 @@ viz.tokens_per_round(curves, title="Toy target: yield at equal numbers of verifi
 from dspark_mini.engine import Steps, TreeSteps, generate
 from dspark_mini.lm import load, prompts
 
-CHAIN, SEVEN_LIKELIEST = 4.35, 4.73
-BEST_KNOWN = 5.00                        # path probabilities times exp(−0.1 · depth), against a threshold of 0.135
+CHAIN, SEVEN_LIKELIEST = 4.06, 4.46
+BEST_KNOWN = 4.76                        # path probabilities times exp(−0.1 · depth), against a threshold of 0.142
 
 
 def keep(grown):
@@ -466,7 +466,7 @@ def verify(tokens, parents, q, p, rng):
 
 sizes, yields, lm = [], [], load(drafters=["dspark"])
 steps = Steps(block_size=lambda trace: 7, tree=TreeSteps(sample=sample, verify_sampling=verify))
-for prompt in [prompt for domain in ("math", "code", "chat") for prompt in prompts(lm.tokenizer, domain, 4, seed=3)]:
+for prompt in [prompt for domain in ("math", "code", "chat") for prompt in prompts(lm.tokenizer, domain, 2, seed=3)]:
     lm.clear()
     generate(lm.target, lm.drafters["dspark"], prompt, 45, [lm.tokenizer.end], 1.0, np.random.default_rng(len(sizes)), steps)
 print(f"yours: {np.mean(yields):.2f} tokens per round with {np.mean(sizes):.2f} nodes on average")

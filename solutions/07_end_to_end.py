@@ -408,13 +408,13 @@ for pair, chance in sorted(directly.items()):
     print(pair, f"plain {chance:.6f}   speculative {speculative.get(pair, 0.0):.6f}")
 
 # %% [markdown]
-# **What the monitor sees**, over two hundred requests:
+# **What the monitor sees**, over sixty requests:
 
 # %% role="picture"
 def total(steps, markov):
     """Sum up the rounds of many requests, as if they were one."""
     sums = []
-    for seed in range(20):
+    for seed in range(6):
         for prompt in ((3, 1), (5, 2), (7, 4), (1, 9), (2, 6), (8, 8), (4, 10), (6, 3), (9, 5), (10, 7)):
             sums.append(round_totals(**run(steps, markov, seed, prompt).counts))
     added = {name: sum(one[name] for one in sums) for name in sums[0]}
@@ -502,7 +502,7 @@ viz.round_rows([vars(round_) for round_ in trace.rounds[:6]], lm.tokenizer.words
 # %% role="picture"
 for domain in ("math", "code", "chat"):
     for name, drafter, how in (("plain", "dspark", plain), ("DFlash", "dflash", blocks), ("DSpark", "dspark", blocks)):
-        runs = [write(prompt, drafter, how) for prompt in lm_prompts(lm.tokenizer, domain, 4, seed=7)]
+        runs = [write(prompt, drafter, how) for prompt in lm_prompts(lm.tokenizer, domain, 2, seed=7)]
         texts = [trace.output for trace, _ in runs]
         speed = sum(map(len, texts)) / sum(seconds for _, seconds in runs)
         if name == "plain":

@@ -149,7 +149,7 @@ else:
 SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
 
-def step_seconds(model, repeats=9):
+def step_seconds(model, repeats=5):
     """Measure the target's forward: the median seconds for each number of tokens."""
     model.clear()
     model.target.forward(prompt)
@@ -360,7 +360,7 @@ def speedup_with_interval(plain_tokens, plain_seconds, tokens, seconds):
 check("9.4", speedup_with_interval)
 
 # %% [markdown]
-# **On this machine's clock**: six prompts per domain, plainly and by DSpark. The two draw different texts, so tokens
+# **On this machine's clock**: four prompts per domain, plainly and by DSpark. The two draw different texts, so tokens
 # differ as well as seconds.
 
 # %% role="picture"
@@ -376,15 +376,15 @@ def decode(model, drafter, text, seed):
     model.clear()
     rng, end = np.random.default_rng(seed), [model.tokenizer.end]
     start = time.perf_counter()
-    trace = generate(model.target, drafter, text, 60, end, temperature=1.0, rng=rng, steps=steps)
+    trace = generate(model.target, drafter, text, 32, end, temperature=1.0, rng=rng, steps=steps)
     return len(trace.output), time.perf_counter() - start
 
 
 for name, model in models.items():
     drafter = model.drafters["dspark"]
+    decode(model, drafter, prompt, 0)                # to warm up; not counted
     for domain in ("math", "code", "chat"):
-        texts = lm_prompts(lm.tokenizer, domain, 6, seed=9)
-        decode(model, drafter, texts[0], 0)          # to warm up; not counted
+        texts = lm_prompts(lm.tokenizer, domain, 4, seed=9)
         pairs = [                                    # in turns, so that a slow moment of the machine affects both
             (*decode(model, None, text, i), *decode(model, drafter, text, i)) for i, text in enumerate(texts)
         ]
