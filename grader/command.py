@@ -7,7 +7,6 @@ it takes time to load, and a learner's bundle does not contain all of it.
 from __future__ import annotations
 
 import importlib.util
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,6 +21,7 @@ from dspark_mini.terminal import WorkFolder, console, folded, plain_table, say
 from dspark_mini.workspace import WORK, UserError, find_lesson, lesson_names
 from grader.check.report import MISSING, Report
 from grader.check.text import STATUS_WORDS, fix_first, function_name
+from grader.grade_options import GradeOptions, with_options
 from grader.lessons.checks import TASKS
 from grader.own_work import OwnWork, after_lesson, next_hint, own_work, unsaved, when_saved, why_unreadable
 from grader.run.grading import Result
@@ -82,105 +82,27 @@ def hint(
         say(text)
 
 
+@with_options(GradeOptions)
 def grade(
     paths: Annotated[list[Path], typer.Argument(help="Notebooks, .py files, directories or zip files of them.")],
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write all results to this file.")] = None,
-    csv_file: Annotated[Path | None, typer.Option("--csv", help="Write the points to this file.")] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Submissions graded at the same time.")] = os.cpu_count() or 1,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
-    dask: Annotated[str | None, typer.Option(help="Grade on the Dask cluster at this address.")] = None,
-    pages: Annotated[
-        Path | None, typer.Option("--html", help="Write a page per student, and one for the class, to this directory.")
-    ] = None,
-    leaderboard: Annotated[
-        Path | None,
-        typer.Option(metavar="PAGE", help="Rank the scores of lesson 10 on this page, and in a .csv beside it."),
-    ] = None,
-    pseudonyms: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Show pseudonyms there; this file keeps who is who.")
-    ] = None,
-    similarity: Annotated[
-        Path | None, typer.Option(metavar="PAGE", help="Show on this page which submissions are alike, against chance.")
-    ] = None,
-    canvas: Annotated[
-        tuple[Path, Path] | None, typer.Option(metavar="LIST FILE", help="Fill in the list exported from Canvas.")
-    ] = None,
-    moodle: Annotated[
-        tuple[Path, Path] | None, typer.Option(metavar="LIST FILE", help="Fill in Moodle's grading worksheet.")
-    ] = None,
-    lesson: Annotated[str | None, typer.Option(help="Grade only this lesson, given by number or name.")] = None,
-    column: Annotated[str | None, typer.Option(help="Column to fill in, in the list from Canvas.")] = None,
-    gradescope: Annotated[Path | None, typer.Option(help="Write Gradescope's results.json to this file.")] = None,
-    gradebook: Annotated[bool, typer.Option("--gradebook", help="Record the grades in nbgrader's gradebook.")] = False,
-    course: Annotated[Path | None, typer.Option(help="nbgrader's course directory. Default: build/nbgrader.")] = None,
-    db: Annotated[str | None, typer.Option(help="URL of the gradebook, such as postgresql+psycopg://…")] = None,
-    ci: Annotated[bool, typer.Option("--ci", help="Print the points for a GitHub workflow.")] = False,
-    min_score: Annotated[float, typer.Option(help="With --ci: fail below this score.")] = 0.0,
-    secret_file: Annotated[
-        Path | None,
-        typer.Option(help="Draw the hidden cases with the secret in this file; it is made once. Default: your own."),
-    ] = None,
-    unreadable_as_zero: Annotated[
-        bool, typer.Option("--unreadable-as-zero", help="Give 0 points to what cannot be read; else it gets no score.")
-    ] = False,
-    compare: Annotated[
-        Path | None, typer.Option(metavar="OLD.json", help="Show who changed, and why, since --json wrote this file.")
-    ] = None,
-    keep_higher: Annotated[
-        bool, typer.Option("--keep-higher", help="With --compare: write the higher of both scores.")
-    ] = False,
-    deadline: Annotated[str | None, typer.Option(help="Show who is late; such as 2026-12-01T23:59.")] = None,
-    late: Annotated[str | None, typer.Option(help='With --deadline: such as "10% per day, 0 after 5".')] = None,
-    points: Annotated[
-        Path | None, typer.Option(metavar="POINTS.toml", help="Your own points per task, and of the course.")
-    ] = None,
-    unsafe_no_sandbox: Annotated[
-        bool, typer.Option("--unsafe-no-sandbox", help="Run the code with your own rights; only for code you trust.")
-    ] = False,
-    sandbox: Annotated[
-        str,
-        typer.Option(metavar="user:NAME", help="In a container that forbids bubblewrap: run the code as this user."),
-    ] = "bubblewrap",
+    options: GradeOptions,
 ) -> None:
     """Grade submissions: a table, and the files that you ask for."""
     if importlib.util.find_spec("fcntl") is None:
         raise UserError("`dspark-mini grade` needs Linux, for its sandbox; on Windows, type it in WSL.")
-    from grader.export.outputs import Outputs
-    from grader.grade_paths import GradeOptions, grade_paths
+    from grader.grade_paths import grade_paths
 
     try:
-        use_secret(secret_from(secret_file))
+        use_secret(secret_from(options.secret_file))
     except (OSError, ValueError) as error:
         raise UserError(f"The secret of the hidden cases cannot be used. {error}") from None
-    outputs = Outputs(
-        canvas=canvas,
-        moodle=moodle,
-        lesson=find_lesson(lesson) if lesson else None,
-        column=column,
-        gradescope=gradescope,
-        pages=pages,
-        leaderboard=leaderboard,
-        pseudonyms=pseudonyms,
-        similarity=similarity,
-        gradebook=gradebook,
-        course=course,
-        db_url=db,
-        ci=ci,
-        min_score=min_score,
-    )
-    kind, _, user = sandbox.partition(":")
-    if sandbox != "bubblewrap" and (kind != "user" or not user):
-        raise UserError(f"The sandbox is bubblewrap or user:NAME, not {sandbox!r}.")
-    if user and (unsafe_no_sandbox or dask or outputs.records):
-        raise UserError("--sandbox user:NAME goes with neither --unsafe-no-sandbox nor --dask nor a gradebook.")
-    isolation = user or not unsafe_no_sandbox
-    jobs = 1 if user else jobs  # ending one submission ends all processes of the user
-    options = GradeOptions(json_file, csv_file, jobs, resume, dask, isolation, outputs, unreadable_as_zero)
-    if keep_higher or any(option is not None for option in (compare, deadline, late, points)):
+    options = replace(options, lesson=find_lesson(options.lesson) if options.lesson else None)
+    regrading = None
+    if options.regrades:
         with _instructor_modules("grade"):
-            from grader.export.regrading import regrading
-        options = replace(options, regrading=regrading(compare, keep_higher, deadline, late, points, options))
-    raise typer.Exit(grade_paths(paths, options, console))
+            from grader.export.regrading import read_regrading
+        regrading = read_regrading(options)
+    raise typer.Exit(grade_paths(paths, options, console, regrading))
 
 
 def bundle(

@@ -8,7 +8,6 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -23,8 +22,9 @@ from dspark_mini.workspace import UserError
 from grader.account import PassedOver, account_of
 from grader.check.text import fix_first
 from grader.export.files import whole_file, write_csv, write_json
-from grader.export.outputs import Outputs, refuse_impossible, write_outputs
+from grader.export.outputs import refuse_impossible, write_outputs
 from grader.export.rosters import cut_to_lesson
+from grader.grade_options import GradeOptions
 from grader.read.collect import BadRequest, find_submissions
 from grader.read.submissions import Source, Unreadable, lessons, read_submission
 from grader.run.batch import Interrupted, grade_batch, jobs_of
@@ -32,7 +32,6 @@ from grader.run.cluster import NoCluster, cluster_pool
 from grader.run.grading import UNGRADED, UNREADABLE
 from grader.run.journal import Journal, JournalInUse, Results, TargetInUse, locked
 from grader.run.pools import Pool, local_pool
-from grader.run.process import Sandbox
 from grader.run.sandbox import NoSandbox, require_sandbox
 from grader.run.scratch import scratch_folder
 from grader.run.user_sandbox import require_user
@@ -44,33 +43,14 @@ Rows = Sequence[dict[str, Any]]
 GRADED, NOT_ALL_GRADED = 0, 1  # exit codes
 
 
-@dataclass(frozen=True)
-class GradeOptions:
-    """How to grade, and where the results go."""
-
-    json_file: Path | None
-    csv_file: Path | None
-    jobs: int
-    resume: bool
-    dask: str | None
-    sandbox: Sandbox
-    outputs: Outputs = field(default_factory=Outputs)
-    unreadable_as_zero: bool = False
-    regrading: Regrading | None = None
-
-    @property
-    def targets(self) -> list[Path]:
-        """The files that will be written, the JSON file first."""
-        return [target for target in (self.json_file, self.csv_file, *self.outputs.files) if target is not None]
-
-
-def grade_paths(paths: list[Path], options: GradeOptions, out: Console) -> int:
+def grade_paths(paths: list[Path], options: GradeOptions, out: Console, regrading: Regrading | None = None) -> int:
     """Grade what lies at some paths, show a table, and write the files that were asked for.
 
     Args:
         paths: notebooks, .py files, folders and zips.
         options: how to grade, and where the results go.
         out: where the table is shown.
+        regrading: what comes between grading and writing.
 
     Returns:
         The exit code: 0 when all is graded, whatever the scores, 1 when something was not: unreadable, a fault of the
@@ -79,10 +59,10 @@ def grade_paths(paths: list[Path], options: GradeOptions, out: Console) -> int:
     Raises:
         UserError: what was asked for cannot be done; what was written before stays.
     """
-    refuse_impossible(options.outputs, bool(options.sandbox))
+    refuse_impossible(options)
     try:
         with scratch_folder() as scratch:
-            if options.sandbox and options.dask is None:
+            if options.isolation and options.dask is None:
                 _require_sandbox(options)
             passed_over: PassedOver = []
             sources = _sources(paths, scratch, options, passed_over)
@@ -93,27 +73,34 @@ def grade_paths(paths: list[Path], options: GradeOptions, out: Console) -> int:
                     out.print(_how_to_go_on(journal, options), soft_wrap=True)
                     return NOT_ALL_GRADED
                 results, kept = _of_lesson(graded, sources, options, passed_over)
-                return _report(results, kept, passed_over, options, out)
+                return _report(results, kept, passed_over, options, out, regrading)
     except TargetInUse as error:
         raise UserError(f"Another grading is writing {error}; wait for its end, or name another file.") from None
     except OSError as error:
         raise UserError(f"The results cannot be saved: {error.strerror}.{_to_go_on(options)}") from error
 
 
-def _report(results: Rows, sources: list[Source], passed_over: PassedOver, options: GradeOptions, out: Console) -> int:
+def _report(
+    results: Rows,
+    sources: list[Source],
+    passed_over: PassedOver,
+    options: GradeOptions,
+    out: Console,
+    regrading: Regrading | None,
+) -> int:
     """Write all files, then show the table and what was said on the way: a terminal that fails costs no file."""
     lines: list[str] = []
     written = results
     try:
-        if options.regrading:
-            results, written, lines = options.regrading.apply(results, sources, options.outputs.lesson)
+        if regrading:
+            results, written, lines = regrading.apply(results, sources, options.lesson)
         _write(results, options)
         notebooks = [source.path for source in sources]
-        all_well = write_outputs(written, notebooks, options.outputs, lines.append)
+        all_well = write_outputs(written, notebooks, options, lines.append)
     except UserError as error:
         raise UserError(f"{error}{_to_go_on(options)}") from error
     finally:
-        if not options.outputs.ci:
+        if not options.ci:
             out.print(_table(results, out.width))
             out.print()
             lines.insert(0, account_of(results, passed_over))
@@ -138,8 +125,8 @@ def _name_ungraded(results: Rows, options: GradeOptions, out: Console) -> None:
 
 def _require_sandbox(options: GradeOptions) -> None:
     try:
-        if isinstance(options.sandbox, str):
-            require_user(options.sandbox, options.targets)
+        if isinstance(options.isolation, str):
+            require_user(options.isolation, options.targets)
             os.umask(0o077)  # that user reads nothing that is written from now on
         else:
             require_sandbox()
@@ -157,7 +144,7 @@ def _sources(paths: list[Path], scratch: Path, options: GradeOptions, passed_ove
         raise UserError(str(error)) from None
     except Unreadable as error:
         raise UserError(f"{paths[0]} cannot be graded. {error}") from None
-    lesson = options.outputs.lesson
+    lesson = options.lesson
     if lesson is None:
         return sources
     others = {id(source) for source in sources if source.path.stem in lessons() and source.path.stem != lesson}
@@ -185,7 +172,7 @@ def _of_lesson(
     rows: Rows = graded
     if options.unreadable_as_zero:
         rows = [result | ({"score": 0} if result["status"] == UNREADABLE else {}) for result in graded]
-    lesson = options.outputs.lesson
+    lesson = options.lesson
     if lesson is None:
         return rows, sources
     cuts = [(cut_to_lesson(result, lesson), source) for result, source in zip(rows, sources, strict=True)]
@@ -206,7 +193,7 @@ def _journal(options: GradeOptions, scratch: Path) -> Journal:
 
 
 def _grade(sources: list[Source], scratch: Path, journal: Journal, options: GradeOptions) -> Results:
-    jobs = jobs_of(sources, options.sandbox)
+    jobs = jobs_of(sources, options.isolation)
     try:
         with _progress(len(jobs)) as on_result, _stop_on_interrupt() as stopping, _pool(options, scratch) as pool:
             return grade_batch(jobs, pool, journal, options.resume, on_result, stopping.is_set)
@@ -216,8 +203,8 @@ def _grade(sources: list[Source], scratch: Path, journal: Journal, options: Grad
 
 def _pool(options: GradeOptions, scratch: Path) -> contextlib.AbstractContextManager[Pool]:
     if options.dask is not None:
-        return cluster_pool(options.dask, options.sandbox)
-    return local_pool(options.jobs, scratch, options.sandbox)
+        return cluster_pool(options.dask, options.isolation)
+    return local_pool(options.workers, scratch, options.isolation)
 
 
 @contextlib.contextmanager
@@ -264,7 +251,7 @@ def _write(results: Rows, options: GradeOptions) -> None:
 def _say(line: str, options: GradeOptions, out: Console, style: str | None = None) -> None:
     """Print a line; in a workflow of GitHub so that nothing in it is a command there."""
     text = printable_lines(line)
-    if options.outputs.ci:
+    if options.ci:
         text = "\n".join(f"| {one}" for one in text.replace("::", ": :").replace("##[", "# #[").split("\n"))
     out.print(escape(text), soft_wrap=True, style=style)
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from dspark_mini.workspace import UserError
 from grader.check.text import as_number
@@ -18,10 +18,8 @@ from grader.export.comparison import compared, pairs
 from grader.export.late import LatePolicy, late_words, parse_policy
 from grader.export.points import Points, read_points
 from grader.export.rosters import cut_to_lesson
+from grader.grade_options import GradeOptions
 from grader.read.submissions import Source
-
-if TYPE_CHECKING:
-    from grader.grade_paths import GradeOptions
 
 Result = dict[str, Any]
 NEEDED = ("submission", "lesson", "score", "max_score", "status", "tasks")
@@ -116,33 +114,27 @@ class Regraded(NamedTuple):
     lines: list[str]
 
 
-def regrading(
-    compare: Path | None,
-    keep_higher: bool,
-    deadline: str | None,
-    late: str | None,
-    points: Path | None,
-    options: GradeOptions,
-) -> Regrading:
+def read_regrading(options: GradeOptions) -> Regrading:
     """Read what the options of `grade` ask for.
 
     Raises:
         UserError: a file or an option cannot be used.
     """
+    compare, points = options.compare, options.points
     if compare is not None and compare.resolve() in [target.resolve() for target in options.targets]:
         raise UserError(f"{compare} would be written over; write to another file than --compare reads.")
-    if points is not None and options.outputs.records:
+    if points is not None and options.records:
         raise UserError("--points is not for nbgrader's gradebook, where each cell has its points; change them there.")
-    if keep_higher and compare is None:
+    if options.keep_higher and compare is None:
         raise UserError("--keep-higher needs the earlier results: give --compare OLD.json, too.")
-    if late is not None and deadline is None:
+    if options.late is not None and options.deadline is None:
         raise UserError("--late needs --deadline, such as 2026-12-01T23:59.")
     try:
         return Regrading(
             old=None if compare is None else read_results(compare),
             old_name=str(compare),
-            keep_higher=keep_higher,
-            late=None if deadline is None else parse_policy(deadline, late),
+            keep_higher=options.keep_higher,
+            late=None if options.deadline is None else parse_policy(options.deadline, options.late),
             points=None if points is None else read_points(points),
         )
     except OSError as error:

@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import sqlite3
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -18,8 +19,9 @@ from typer.testing import CliRunner
 from dspark_mini.cli import app
 from dspark_mini.workspace import UserError
 from grader import grade_paths
-from grader.export.outputs import Outputs, refuse_impossible, write_outputs
+from grader.export.outputs import refuse_impossible, write_outputs
 from grader.export.rosters import cut_to_lesson
+from grader.grade_options import GradeOptions
 from grader.lessons.checks import TASKS
 from grader.lessons.paths import NOTEBOOKS
 
@@ -154,34 +156,34 @@ def test_a_workflow_fails_below_its_threshold(submitted: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("outputs", "message"),
+    ("options", "message"),
     [
-        (Outputs(canvas=(Path("no.csv"), Path("to.csv"))), "--canvas takes"),
-        (Outputs(moodle=(Path("no.csv"), Path("to.csv"))), "--moodle takes"),
-        (Outputs(min_score=3), "--min-score"),
-        (Outputs(course=Path("nowhere")), "no folder nowhere of a course"),
-        (Outputs(pages=Path(__file__)), "not a folder"),
+        (GradeOptions(canvas=(Path("no.csv"), Path("to.csv"))), "--canvas takes"),
+        (GradeOptions(moodle=(Path("no.csv"), Path("to.csv"))), "--moodle takes"),
+        (GradeOptions(min_score=3), "--min-score"),
+        (GradeOptions(course=Path("nowhere")), "no folder nowhere of a course"),
+        (GradeOptions(pages=Path(__file__)), "not a folder"),
     ],
 )
-def test_what_is_impossible_is_refused_before_anything_is_graded(outputs: Outputs, message: str) -> None:
+def test_what_is_impossible_is_refused_before_anything_is_graded(options: GradeOptions, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        refuse_impossible(outputs)
+        refuse_impossible(options)
 
 
 @pytest.mark.parametrize(
-    "outputs",
+    "options",
     [
-        Outputs(gradescope=Path("results.json")),
-        Outputs(canvas=(Path("list.csv"), Path("to.csv"))),
-        Outputs(moodle=(Path("list.csv"), Path("to.csv"))),
-        Outputs(gradebook=True),
-        Outputs(course=Path(".")),
-        Outputs(db_url="sqlite:///book.db"),
+        GradeOptions(gradescope=Path("results.json")),
+        GradeOptions(canvas=(Path("list.csv"), Path("to.csv"))),
+        GradeOptions(moodle=(Path("list.csv"), Path("to.csv"))),
+        GradeOptions(gradebook=True),
+        GradeOptions(course=Path(".")),
+        GradeOptions(db="sqlite:///book.db"),
     ],
 )
-def test_no_grade_book_is_written_where_a_submission_could_write_it_itself(outputs: Outputs) -> None:
-    with pytest.raises(UserError, match=f"--unsafe-no-sandbox .* leave {outputs.grade_books[0]} out"):
-        refuse_impossible(outputs, sandbox=False)
+def test_no_grade_book_is_written_where_a_submission_could_write_it_itself(options: GradeOptions) -> None:
+    with pytest.raises(UserError, match=f"--unsafe-no-sandbox .* leave {options.grade_books[0]} out"):
+        refuse_impossible(replace(options, unsafe_no_sandbox=True))
 
 
 def test_the_list_itself_is_not_written_over(submitted: Path, tmp_path: Path) -> None:
@@ -191,7 +193,7 @@ def test_the_list_itself_is_not_written_over(submitted: Path, tmp_path: Path) ->
 
 
 def test_no_line_in_a_workflow_is_a_command(capsys: pytest.CaptureFixture[str]) -> None:
-    options = grade_paths.GradeOptions(None, None, 1, False, None, False, Outputs(ci=True))
+    options = GradeOptions(ci=True)
     grade_paths._say("::add-mask::x\n##[debug]y", options, Console(soft_wrap=True))
     assert capsys.readouterr().out == "| : :add-mask: :x\n| # #[debug]y\n"
 
@@ -234,5 +236,5 @@ def test_results_without_a_place_in_the_gradebook_are_reported(tmp_path: Path) -
     pytest.importorskip("nbgrader")
     said: list[str] = []
     result = {"submission": "ada.py", "lesson": None, "score": 1, "max_score": 2, "status": "partial", "tasks": []}
-    assert not write_outputs([result], [tmp_path / "ada.py"], Outputs(course=tmp_path), said.append)
+    assert not write_outputs([result], [tmp_path / "ada.py"], GradeOptions(course=tmp_path), said.append)
     assert said[-1] == "Gradebook: 0 of 1 results recorded." and "ada.py" in said[0]

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from grader.export.outputs import Outputs, write_outputs
+from grader.export.outputs import write_outputs
+from grader.grade_options import GradeOptions
 from grader.lessons.mutants import all_variants
 from grader.read.submissions import tasks_of
 from grader.similarity.chance import LEAST
@@ -110,7 +111,7 @@ def report(folder: Path, members: Class, **more: str) -> tuple[str, str]:
         base: dict[str, Any] = {"submission": file.stem, "lesson": LESSON, "score": 1, "max_score": 9}
         results.append(base | {"status": "partial", "tasks": tasks})
     said: list[str] = []
-    write_outputs(results, files, Outputs(similarity=folder / "alike.html"), said.append)
+    write_outputs(results, files, GradeOptions(similarity=folder / "alike.html"), said.append)
     return said[0], (folder / "alike.html").read_text(encoding="utf-8")
 
 
