@@ -20,7 +20,7 @@ from dspark_mini.transformer import LanguageModel
 from dspark_mini.weights import SHIPPED, drafter_header, load_weights, target_header, weight_file_errors
 from dspark_mini.words import Tokenizer
 
-DRAFTERS = ("autoregressive", "dflash", "dspark", "dspark-rnn")
+DRAFTERS = ("autoregressive", "dflash", "dspark", "dspark-gated", "dspark-rnn", "domino")
 
 
 @dataclass

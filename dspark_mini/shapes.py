@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from dspark_mini.kinds import whole
 
-HEADS = ("none", "markov", "rnn")
+HEADS = ("none", "markov", "gated", "rnn", "gru")  # gru is Domino's
 LAYOUTS = ("dflash", "dspark")
 
 
@@ -47,7 +47,7 @@ class DrafterShape:
 
     kind: str = "block"  # or autoregressive
     layout: str = "dspark"  # which rows of the block make predictions, see heads.draft_inputs
-    head: str = "markov"  # or none, or rnn
+    head: str = "markov"  # or another of HEADS
     layers: int = 2
     block_size: int = 7  # γ
     rank: int = 64  # r

@@ -90,10 +90,26 @@ def _attend(query: Tensor, keys: Tensor, values: Tensor, seen: Tensor, own: list
     return mixed
 
 
-def draft_loss(drafter: BlockDrafter | AutoregressiveDrafter, model: Target, blocks: Blocks) -> dict[str, Tensor]:
-    """Compute the parts of the loss of a batch.
+@dataclass(frozen=True)
+class LossWeights:
+    """Weights of the parts of the loss; the confidence head's has weight 1."""
 
-    L = 0.1 · CE + 0.9 · TV + 1.0 · confidence, each weighted by exp(−(k − 1) / γ) and averaged over blocks.
+    cross_entropy: float = 0.1  # to the tokens that follow
+    distance: float = 0.9  # ‖q_k − p_k‖₁
+
+
+DSPARK_LOSS, DFLASH_LOSS = LossWeights(), LossWeights(cross_entropy=1.0, distance=0.0)  # as in DeepSpec's configs
+
+
+def decay(block_size: int) -> float:
+    """Return the constant c of the weights exp(−(k − 1) / c) of positions: 4.0 at γ = 7, as in DeepSpec's configs."""
+    return (block_size + 1) / 2
+
+
+def draft_loss(
+    drafter: BlockDrafter | AutoregressiveDrafter, model: Target, blocks: Blocks, parts_of: LossWeights = DSPARK_LOSS
+) -> dict[str, Tensor]:
+    """Compute the parts of the loss of a batch, averaged over blocks and positions; early positions weigh more.
 
     Returns:
         loss, cross_entropy, distance, for a drafter with a head also confidence, and overlap (γ,): the chance of
@@ -116,9 +132,9 @@ def draft_loss(drafter: BlockDrafter | AutoregressiveDrafter, model: Target, blo
     log_q = logits.log_softmax(-1)
     entropy = -log_q.gather(-1, labels[..., None])[..., 0].clamp(min=-30.0)  # finite where a label cannot be drafted
     distance = (log_q.exp() - p).abs().sum(-1)  # (B, A, γ)
-    weights = torch.exp(-torch.arange(size, device=logits.device) / size)
+    weights = torch.softmax(-torch.arange(size, device=logits.device) / decay(size), dim=0) * size  # 1 on average
     parts = {"cross_entropy": (entropy * weights).mean(), "distance": (distance * weights).mean()}
-    parts["loss"] = 0.1 * parts["cross_entropy"] + 0.9 * parts["distance"]
+    parts["loss"] = parts_of.cross_entropy * parts["cross_entropy"] + parts_of.distance * parts["distance"]
     if head is not None:
         label = (1 - distance / 2).detach().clamp(0, 1)  # c*_k
         error = F.binary_cross_entropy_with_logits(head.confidence_logits(hidden, previous), label, reduction="none")

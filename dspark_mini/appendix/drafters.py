@@ -15,25 +15,29 @@ from dspark_mini.shapes import DrafterShape, TargetShape
 
 
 class SequentialHead(nn.Module):
-    """The Markov or RNN head, together with the confidence head.
+    """A sequential head (Markov, gated, RNN, or Domino's GRU), together with the confidence head.
 
     Args:
         shape, target: Shapes of the drafter and of its target.
 
-    Source: DSpark (arXiv 2607.05147).
+    Source: DSpark (arXiv 2607.05147) and DeepSpec for the gated head; Domino (arXiv 2605.29707).
     """
 
     def __init__(self, shape: DrafterShape, target: TargetShape) -> None:
         super().__init__()
         shape.check_fits(target)
         drafted = target.vocabulary if shape.draft_vocabulary is None else len(shape.draft_vocabulary)
-        self.rank = shape.rank
-        self.previous = nn.Embedding(target.vocabulary, shape.rank)  # W1 (V, r)
-        self.next = nn.Linear(shape.rank, drafted, bias=False)  # W2 (r, V)
-        self.joint = (
-            nn.Linear(2 * shape.rank + target.width, 3 * shape.rank, bias=False) if shape.head == "rnn" else None
-        )
-        self.confidence = nn.Linear(target.width + shape.rank, 1)
+        self.kind, rank, width = shape.head, shape.rank, target.width
+        self.previous = nn.Embedding(target.vocabulary, rank)  # W1 (V, r)
+        self.next = nn.Linear(rank, drafted, bias=False)  # W2 (r, V)
+        if self.kind == "gated":
+            self.gate = nn.Linear(width + rank, rank)
+        elif self.kind == "rnn":
+            self.joint = nn.Linear(2 * rank + width, 3 * rank, bias=False)
+        elif self.kind == "gru":
+            self.gru = nn.GRU(rank, rank, bias=False, batch_first=True)
+            self.reduce = nn.Linear(width + rank, rank, bias=False)
+        self.confidence = nn.Linear(width + rank, 1)
         nn.init.normal_(self.previous.weight, std=0.1)
         nn.init.normal_(self.next.weight, std=0.02)
 
@@ -44,21 +48,25 @@ class SequentialHead(nn.Module):
             hidden: (…, γ, d) h_1..h_γ.
             previous: (…, γ) x_0..x_{γ−1}, the token before each position.
         """
-        embedded = self.previous(previous)  # (…, γ, r)
-        if self.joint is None:
-            return self.next(embedded)
-        state, rows = torch.zeros_like(embedded[..., 0, :]), []
-        for k in range(embedded.shape[-2]):
-            state, row = self.step(state, embedded[..., k, :], hidden[..., k, :])
-            rows.append(row)
-        return torch.stack(rows, dim=-2)
+        latent = self.previous(previous)  # (…, γ, r)
+        if self.kind == "gated":
+            latent = self.gate(torch.cat((hidden, latent), dim=-1)).sigmoid() * latent
+        elif self.kind == "rnn":
+            latent = self._rnn(hidden, latent)
+        elif self.kind == "gru":
+            states = self.gru(latent.flatten(0, -3))[0].view_as(latent)
+            latent = F.silu(self.reduce(torch.cat((hidden, states), dim=-1)))
+        return self.next(latent)
 
-    def step(self, state: Tensor, embedded: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
-        """Advance the RNN head: return s_k (…, r) and B_k (…, V)."""
-        assert self.joint is not None
-        gate, candidate, output = self.joint(torch.cat((state, embedded, hidden), dim=-1)).chunk(3, dim=-1)
-        keep = gate.sigmoid()
-        return keep * state + (1 - keep) * candidate.tanh(), self.next(output.tanh())
+    def _rnn(self, hidden: Tensor, embedded: Tensor) -> Tensor:
+        """Walk the RNN head along the block. (…, γ, r)"""
+        state, rows = torch.zeros_like(embedded[..., 0, :]), []
+        for before, h in zip(embedded.unbind(-2), hidden.unbind(-2)):
+            gate, candidate, output = self.joint(torch.cat((state, before, h), dim=-1)).chunk(3, dim=-1)
+            keep = gate.sigmoid()
+            state = keep * state + (1 - keep) * candidate.tanh()  # s_k
+            rows.append(output.tanh())
+        return torch.stack(rows, dim=-2)
 
     def confidence_logits(self, hidden: Tensor, previous: Tensor) -> Tensor:
         """Return the logit of each c_k, from h_k and x_{k−1}. (…, γ)"""

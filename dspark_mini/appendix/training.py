@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -15,7 +17,7 @@ import torch.nn.functional as F
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor, nn
 
-from dspark_mini.appendix.blocks import Blocks, draft_loss, sample_anchors
+from dspark_mini.appendix.blocks import DSPARK_LOSS, Blocks, LossWeights, draft_loss, sample_anchors
 from dspark_mini.appendix.drafters import AutoregressiveDrafter, BlockDrafter, make_drafter
 from dspark_mini.appendix.model import Target
 from dspark_mini.appendix.training_data import corpus_rows
@@ -24,7 +26,7 @@ from dspark_mini.shapes import DrafterShape, TargetShape, to_json
 from dspark_mini.weights import drafter_header, load_weights, save_weights, target_header
 from dspark_mini.words import Tokenizer
 
-SAVE_EVERY = 100  # steps
+SAVE_EVERY, CURVE_EVERY = 100, 50  # steps
 TARGET_BATCH = 16  # rows per step
 DRAFT_LENGTH = 160  # tokens per row for drafters: a whole document
 
@@ -37,6 +39,41 @@ class Stage:
     learning_rate: float  # its maximum
     length: int  # tokens per row
     domain_weights: tuple[float, ...]  # probability of each domain
+
+
+class Record:
+    """Processor time and learning curve of a training, kept in its checkpoint and written beside the weights.
+
+    Args:
+        data: Those of an earlier run.
+    """
+
+    def __init__(self, data: dict[str, Any] | None = None) -> None:
+        self.data = data or {"cpu_seconds": 0.0, "steps_per_point": CURVE_EVERY, "loss": [], "overlap": []}
+        self.recent: list[tuple[float, float | None]] = []
+        self.measured_to = time.process_time()
+
+    def add(self, parts: dict[str, Tensor], last: bool) -> None:
+        """Add a step; every CURVE_EVERY of them, and the last, end a point of the curve."""
+        overlap = parts.get("overlap")
+        self.recent.append((parts["loss"].item(), None if overlap is None else overlap.mean().item()))
+        if len(self.recent) == CURVE_EVERY or last:
+            for curve, values in zip(("loss", "overlap"), zip(*self.recent)):
+                if None not in values:
+                    self.data[curve].append(round(sum(values) / len(values), 4))
+            self.recent.clear()
+
+    def state(self) -> dict[str, Any]:
+        """Return the record up to now."""
+        now = time.process_time()
+        self.data["cpu_seconds"] += now - self.measured_to
+        self.measured_to = now
+        return self.data
+
+    def write(self, folder: Path, name: str) -> None:
+        """Write the record as NAME.training.json."""
+        with atomic_write(folder / f"{name}.training.json") as part:
+            part.write_text(json.dumps(self.state()) + "\n", encoding="utf-8")
 
 
 def fit(
@@ -62,7 +99,7 @@ def fit(
     """
     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, betas=(0.9, 0.98), weight_decay=0.01)
     checkpoint = folder / f"{name}.checkpoint"
-    done = _resume(checkpoint, model, optimizer, steps)
+    done, record = _resume(checkpoint, model, optimizer, steps)
     columns = (TextColumn(f"{name:>24}"), BarColumn(), TextColumn("{task.completed}/{task.total}"))
     with Progress(*columns, TextColumn("{task.description}"), TimeRemainingColumn()) as progress:
         bar = progress.add_task("", total=steps, completed=done)
@@ -70,15 +107,18 @@ def fit(
             factor = min(1.0, (step + 1) / 50) * (0.515 + 0.485 * math.cos(math.pi * step / steps))
             for group in optimizer.param_groups:
                 group["lr"] = learning_rate * factor
-            loss = loss_of(step)["loss"]
+            parts, last = loss_of(step), step + 1 == steps
             optimizer.zero_grad()
-            loss.backward()
+            parts["loss"].backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
-            if (step + 1) % SAVE_EVERY == 0 or step + 1 == steps:
-                _save(checkpoint, {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step + 1})
-                progress.update(bar, description=f"loss {loss.item():.3f}")
+            record.add(parts, last)
+            if (step + 1) % SAVE_EVERY == 0 or last:
+                state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "record": record.state()}
+                _save(checkpoint, state | {"step": step + 1})
+                progress.update(bar, description=f"loss {parts['loss'].item():.3f}")
             progress.advance(bar)
+    record.write(folder, name)
 
 
 def _save(path: Path, state: dict[str, Any]) -> None:
@@ -87,10 +127,10 @@ def _save(path: Path, state: dict[str, Any]) -> None:
         torch.save(state, part)
 
 
-def _resume(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, steps: int) -> int:
-    """Load a checkpoint if there is one, and return the number of steps it has completed."""
+def _resume(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, steps: int) -> tuple[int, Record]:
+    """Load a checkpoint if there is one, and return the number of steps it has completed, and its record."""
     if not path.is_file():
-        return 0
+        return 0, Record()
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
         model.load_state_dict(state["model"])
@@ -99,7 +139,7 @@ def _resume(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, step
         raise ValueError(f"{path} is damaged or of another shape; move it away, or choose another folder.") from error
     if state["step"] > steps:
         raise ValueError(f"{path} has completed {state['step']} steps, more than the {steps} asked for; move it away.")
-    return int(state["step"])
+    return int(state["step"]), Record(state.get("record"))
 
 
 def train_target(
@@ -133,36 +173,51 @@ def _batches(rows: Iterator[list[int]]) -> Callable[[int], list[list[int]]]:
     return batch_at
 
 
+@dataclass(frozen=True)
+class Job:
+    """A drafter to train."""
+
+    name: str  # of its files
+    shape: DrafterShape
+    loss: LossWeights = DSPARK_LOSS
+    seed: int = 0  # of weights, batches and anchors
+
+
+@torch.no_grad()
+def read_rows(target: Target, tokens: Tensor, batch: int = 100) -> tuple[Tensor, Tensor, Tensor]:
+    """Run the target once over all rows (N, T), so that no step of a drafter has to: tokens, features and logits."""
+    logits, features = zip(*(target(rows) for rows in tokens.split(batch)))
+    return tokens, torch.cat(features), torch.cat(logits)
+
+
 def train_drafter(
-    name: str, shape: DrafterShape, target: Target, rows: Tensor, steps: int, seed: int, folder: Path, batch: int = 8
+    job: Job, target: Target, rows: tuple[Tensor, Tensor, Tensor], steps: int, folder: Path, batch: int = 8
 ) -> BlockDrafter | AutoregressiveDrafter:
     """Train a drafter on rows that the target wrote, and save its weights in the folder.
 
     Args:
-        name: Name of its files.
-        shape: Shape of the drafter.
+        job: What to train.
         target: Frozen target.
-        rows: (N, T) token ids, of which the first DRAFT_LENGTH per row are used.
+        rows: (N, T) token ids, with the target's features and logits, from read_rows.
         steps: Number of steps.
-        seed: Seed of weights, batches and anchors.
         folder: Directory of checkpoint and weights.
         batch: Rows per step, with 16 anchors each.
     """
-    torch.manual_seed(seed)
-    drafter = make_drafter(shape, target.shape).to(rows.device)
+    torch.manual_seed(job.seed)
+    count, length = rows[0].shape
+    device = rows[0].device
+    drafter = make_drafter(job.shape, target.shape).to(device)
     target.requires_grad_(False)
 
     def loss_of(step: int) -> dict[str, Tensor]:
-        generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
-        chosen = torch.randint(len(rows), (batch,), generator=generator)
-        tokens = rows[chosen.to(rows.device), :DRAFT_LENGTH]
-        with torch.no_grad():
-            logits, features = target(tokens)
-        anchors = sample_anchors(batch, tokens.shape[1], 16, shape.block_size, generator).to(rows.device)
-        return draft_loss(drafter, target, Blocks(tokens, features, logits, anchors))
+        generator = torch.Generator().manual_seed(job.seed * 1_000_003 + step)
+        chosen = torch.randint(count, (batch,), generator=generator).to(device)
+        anchors = sample_anchors(batch, length, 16, job.shape.block_size, generator).to(device)
+        tokens, features, logits = (part[chosen] for part in rows)
+        return draft_loss(drafter, target, Blocks(tokens, features, logits, anchors), job.loss)
 
-    fit(name, drafter, loss_of, steps, 2e-3, folder)
-    save_model(folder / f"{name}.safetensors", drafter, shape)
+    fit(job.name, drafter, loss_of, steps, 2e-3, folder)
+    save_model(folder / f"{job.name}.safetensors", drafter, job.shape)
     return drafter.eval()
 
 

@@ -19,9 +19,11 @@ Entry = Mapping[str, Any]  # the results of one experiment, as in evidence.json
 Estimates = Sequence[Mapping[str, Any] | None]
 Stroke = tuple[str, str, str]  # colour, line, marker
 
-DRAFTERS: dict[str, Stroke] = dict(zip(("dflash", "dspark", "autoregressive", "dspark-rnn"), STROKES))
+DRAFTERS: dict[str, Stroke] = dict(zip(("dflash", "dspark", "autoregressive", "dspark-rnn", "domino"), STROKES))
+DRAFTERS["dspark-gated"] = (STROKES[1][0], "--", "P")
 DRAFTERS["dspark without its head"] = (STROKES[1][0], ":", "X")
-PAPER = {"EAGLE-3": "autoregressive", "DFlash": "dflash", "DSpark": "dspark"}
+DRAFTERS["dflash-ce"] = (STROKES[0][0], ":", "*")  # as in DeepSpec
+PAPER = {"EAGLE-3": "autoregressive", "DFlash": "dflash-ce", "DSpark": "dspark"}
 FATES: dict[str, Stroke] = {"accepted": (STROKES[2][0], "-", "P"), "rejected": (STROKES[3][0], "--", "x")}
 POLICIES: dict[str, Stroke] = {f"fixed {n}": (STROKES[0][0], "--", marker) for n, marker in zip((1, 3, 5, 7), "vxPs")}
 POLICIES |= dict(zip(("scheduled", "lagged budget", "plain"), STROKES[1:]))
@@ -111,12 +113,11 @@ def figure_2(entry: Entry) -> Picture | None:
 
 def figure_3(entry: Entry) -> Picture | None:
     """Draw τ by the number of layers."""
-    rows = entry["ours"]["tau"]
-    if not any(rows.values()):
+    ours = entry["ours"]
+    if not any(one for row in ours["tau"].values() for one in row):
         return None
-    depths = sorted({int(name.rsplit("-", 1)[1]) for name in rows})
     figure, axes = _axes(DOMAINS, "layers of the drafter")
-    _tau_curves(axes, depths, {kind: [rows[f"{kind}-{depth}"] for depth in depths] for kind in ("dflash", "dspark")})
+    _tau_curves(axes, ours["layers"], ours["tau"])
     legend(figure, handle_length=3.0)
     return figure
 
@@ -136,9 +137,9 @@ def figure_4(entry: Entry) -> Picture | None:
     ours = entry["ours"]
     if not any(one for row in ours["tau"].values() for one in row):
         return None
-    sizes = ours["block_length"]
-    figure, axes = _axes([*DOMAINS, "time of the head"], "block size γ", share_y=False, width=2.6)
-    _tau_curves(axes, sizes, {name.rsplit("-", 1)[0]: row for name, row in ours["tau"].items()})
+    sizes = ours["block_size"]
+    figure, axes = _axes([*DOMAINS, "time of the head"], "γ, drafts without the anchor", share_y=False, width=2.6)
+    _tau_curves(axes, sizes, ours["tau"])
     shares = [{"mean": share and 100 * share} for share in ours["share_of_the_head"]]
     _curve(axes[3], sizes, shares, DRAFTERS["dspark"], "dspark")
     low, high = (100 * share for share in entry["paper"]["share_of_the_head"])
@@ -156,7 +157,7 @@ def figure_5(entry: Entry) -> Picture | None:
     rows, thresholds = entry["ours"]["by_domain"], entry["ours"]["threshold"]
     if not rows:
         return None
-    figure, axes = _axes(["acceptance rate", *DOMAINS], "threshold", share_y=False, width=2.6)
+    figure, axes = _axes(["acceptance rate with the bonus", *DOMAINS], "threshold", share_y=False, width=2.6)
     for domain, stroke in zip(DOMAINS, STROKES):
         _curve(axes[0], thresholds, [one["acceptance_rate"] for one in rows[domain]], stroke, domain)
     for ax, domain in zip(axes[1:], DOMAINS):

@@ -182,8 +182,8 @@ def test_a_shape_survives_json_and_an_impossible_one_is_refused() -> None:
         TargetShape(10, heads=5)
     with pytest.raises(ValueError, match="feature_layers"):
         TargetShape(10, layers=2)
-    with pytest.raises(ValueError, match="head is 'gru'"):
-        DrafterShape(head="gru")
+    with pytest.raises(ValueError, match="head is 'lstm'"):
+        DrafterShape(head="lstm")
 
 
 def test_a_bad_weight_file_is_refused_by_name(tmp_path: Path) -> None:

@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dspark_mini.appendix.evidence.recordings import Recorder, Recording, Runs, per_domain
-from dspark_mini.appendix.evidence.settings import COMPARED, DRAFTERS, seeded
+from dspark_mini.appendix.evidence.settings import COMPARED, DRAFTERS, HEADS, PAIR
 from dspark_mini.appendix.evidence.statistics import BY_PROMPTS, Estimate, over_prompts, over_repeats, ratio
+from dspark_mini.appendix.plan import DEPTHS, block_name, layers_name, seed_name
 from dspark_mini.backends import hardware
 from dspark_mini.corpus import DOMAINS
 from dspark_mini.trace import PARTS
 
 HEADLESS = "dspark without its head"
-BLOCK_SIZES = (4, 8, 12, 16)
+BLOCK_SIZES = (3, 7, 11, 15)  # the paper's draft lengths of 4 to 16 include the anchor
+COUNTED_4 = "γ counts drafts alone; the paper's draft lengths of 4, 8, 12 and 16 count the anchor as well."
 Seeds = Mapping[int, Runs | None]  # the runs of each training seed
 
 
@@ -40,14 +42,24 @@ def gain(better: Runs, other: Runs) -> Estimate:
 
 
 def table_1(recorder: Recorder) -> dict[str, Any]:
-    """Measure τ by domain and drafter for each training seed, and DSpark's gain with and without its head."""
+    """Measure τ by domain and drafter for each training seed, gains, and the time of each head.
+
+    dflash-ce is DFlash as DeepSpec trains it: by cross-entropy alone, anchor first. dflash has DSpark's loss, and one
+    mask more.
+    """
     seeds = recorder.settings.seeds
-    runs = {name: {seed: recorder.by_domain(seeded(name, seed)) for seed in seeds} for name in COMPARED}
-    runs[HEADLESS] = {seed: recorder.by_domain(seeded("dspark", seed), headless=True) for seed in seeds}
-    pairs = (("dspark", "dflash"), ("dspark", "autoregressive"), (HEADLESS, "dflash"))
+    runs = {name: {seed: recorder.by_domain(seed_name(name, seed)) for seed in seeds} for name in COMPARED}
+    runs[HEADLESS] = {seed: recorder.by_domain(seed_name("dspark", seed), headless=True) for seed in seeds}
+    pairs = [("dspark", other) for other in ("dflash-ce", "dflash", "autoregressive")] + [(HEADLESS, "dflash")]
+    pairs += [(head, "dspark") for head in HEADS[1:]]
+    first = {name: row[seeds[0]] for name, row in runs.items() if name in ("dflash", *HEADS)}
+    spent = {name: round_seconds(run) if run else None for name, run in first.items()}
     return {
         "tau": {name: {domain: _tau_over_seeds(row, domain) for domain in DOMAINS} for name, row in runs.items()},
         "gain": {f"{one} over {other}": _gain_over_seeds(runs[one], runs[other]) for one, other in pairs},
+        "seconds_of_the_head": {name: _head_seconds(spent[name], spent["dflash"]) for name in HEADS},
+        "round_seconds": spent,
+        "hardware": hardware("numpy", "cpu", None),
     }
 
 
@@ -87,27 +99,26 @@ def acceptance_by_position(run: Recording) -> list[Estimate]:
 
 def figure_3(recorder: Recorder) -> dict[str, Any]:
     """Measure τ by the drafter's number of layers, at the same number of training steps."""
-    runs = {name: recorder.by_domain(name) for name in DRAFTERS["figure_3"]}
-    shallow, deep = runs["dspark-2"], runs["dflash-4"]
+    runs = {kind: [recorder.by_domain(layers_name(kind, depth)) for depth in DEPTHS] for kind in PAIR}
+    deep = runs["dflash"][-1]
     return {
-        "tau": {name: per_domain(run, tau_estimate) for name, run in runs.items()},
-        "gain of dspark-2 over dflash-4": gain(shallow, deep) if shallow and deep else None,
+        "layers": list(DEPTHS),
+        "tau": {kind: [per_domain(run, tau_estimate) for run in row] for kind, row in runs.items()},
+        "gain_of_dspark_over_the_deepest_dflash": [gain(run, deep) if run and deep else None for run in runs["dspark"]],
     }
 
 
 def figure_4(recorder: Recorder) -> dict[str, Any]:
-    """Measure τ and the head's share of a round by γ; the drafters were trained for 16 and use their first γ drafts."""
-    dflash, dspark = (
-        [recorder.by_domain(name, block_size=size) for size in BLOCK_SIZES] for name in DRAFTERS["figure_4"]
-    )
-    runs = {"dflash-16": dflash, "dspark-16": dspark}
-    parts = {name: [round_seconds(run) if run else None for run in row] for name, row in runs.items()}
+    """Measure τ and the head's share of a round by γ; the drafters were trained for 15 and use their first γ drafts."""
+    runs = {kind: [recorder.by_domain(block_name(kind), block_size=size) for size in BLOCK_SIZES] for kind in PAIR}
+    parts = {kind: [round_seconds(run) if run else None for run in row] for kind, row in runs.items()}
     return {
-        "block_length": list(BLOCK_SIZES),
-        "tau": {name: [per_domain(run, tau_estimate) for run in row] for name, row in runs.items()},
-        "gain": [gain(one, other) if one and other else None for one, other in zip(dspark, dflash)],
+        "counted": COUNTED_4,
+        "block_size": list(BLOCK_SIZES),
+        "tau": {kind: [per_domain(run, tau_estimate) for run in row] for kind, row in runs.items()},
+        "gain": [gain(one, other) if one and other else None for one, other in zip(runs["dspark"], runs["dflash"])],
         "round": parts,
-        "share_of_the_head": [_head_share(one, other) for one, other in zip(parts["dspark-16"], parts["dflash-16"])],
+        "share_of_the_head": [_head_share(one, other) for one, other in zip(parts["dspark"], parts["dflash"])],
         "hardware": hardware("numpy", "cpu", None),
     }
 
@@ -118,6 +129,12 @@ def round_seconds(runs: Runs) -> dict[str, float]:
     return dict(zip(PARTS, seconds.tolist()))
 
 
+def _head_seconds(spent: dict[str, float] | None, dflash: dict[str, float] | None) -> float | None:
+    """Return the seconds per round that a head takes beyond the sampling that DFlash needs as well."""
+    return spent["head"] - dflash["head"] if spent and dflash else None
+
+
 def _head_share(dspark: dict[str, float] | None, dflash: dict[str, float] | None) -> float | None:
-    """Return the share of a DSpark round spent in the head, beyond the sampling that DFlash needs as well."""
-    return (dspark["head"] - dflash["head"]) / sum(dspark.values()) if dspark and dflash else None
+    """Return the share of a DSpark round spent in the head."""
+    seconds = _head_seconds(dspark, dflash)
+    return seconds / sum(dspark.values()) if dspark and seconds is not None else None

@@ -155,7 +155,7 @@ class Recorder:
 
 def _remove_head(drafter: Any) -> None:
     """Let a block drafter choose its tokens without the bias of its Markov head."""
-    if not isinstance(drafter, BlockDrafter) or drafter.draft_head.joint is not None:
+    if not isinstance(drafter, BlockDrafter) or drafter.bias is None:
         raise ValueError("The drafter has no Markov head to remove.")
     drafter.bias = drafter.draft_head.bias = {}
 

@@ -78,7 +78,7 @@ class Server:
         seed: int = 0,
         slots: int = SLOTS,
     ) -> None:
-        if drafter.head is None or drafter.head.joint is not None:
+        if drafter.head is None or drafter.head.kind != "markov":
             raise ValueError("drafter has no Markov head; the server needs a DSpark drafter with one.")
         self.model, self.drafter, self.head = model, drafter, drafter.head
         self.prompts, self.end, self.max_new_tokens = prompts, end, max_new_tokens

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dspark_mini.appendix.plan import DEPTHS, SEEDS, block_name, layers_name, seed_name
 from dspark_mini.kinds import number, whole
 
 EXPERIMENTS = ("table_1", "figure_2", "figure_3", "figure_4", "figure_5", "figure_6", "figure_7_8")
-COMPARED = ("autoregressive", "dflash", "dspark")  # the drafters of Table 1
+HEADS = ("dspark", "dspark-gated", "dspark-rnn", "domino")
+COMPARED = ("autoregressive", "dflash", "dflash-ce", *HEADS)  # the drafters of Table 1
+PAIR = ("dflash", "dspark")  # those of Figures 3 and 4
 DRAFTERS = {  # those of the figures
-    "figure_2": (*COMPARED, "dspark-rnn"),
-    "figure_3": tuple(f"{kind}-{layers}" for kind in ("dflash", "dspark") for layers in (1, 2, 4)),
-    "figure_4": ("dflash-16", "dspark-16"),
+    "figure_2": ("autoregressive", *PAIR, "dspark-rnn", "domino"),
+    "figure_3": tuple(layers_name(kind, layers) for kind in PAIR for layers in DEPTHS),
+    "figure_4": tuple(map(block_name, PAIR)),
     "figure_5": ("dspark",),
     "figure_6": ("dspark",),
     "figure_7_8": ("dspark",),
@@ -27,7 +30,7 @@ class Settings:
 
     weights: Path  # directory with target.safetensors and the drafters
     prompts: int = 100  # per domain
-    seeds: tuple[int, ...] = (0, 1, 2)  # training seeds
+    seeds: tuple[int, ...] = SEEDS  # training seeds
     only: tuple[str, ...] = EXPERIMENTS
     max_new_tokens: int = 128  # per text
     concurrency: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)  # requests decoded together, R
@@ -48,7 +51,7 @@ class Settings:
     def drafters(self, experiment: str) -> list[str]:
         """Return the names of the drafters that an experiment compares."""
         if experiment == "table_1":
-            return [seeded(name, seed) for name in COMPARED for seed in self.seeds]
+            return [seed_name(name, seed) for name in COMPARED for seed in self.seeds]
         return list(DRAFTERS[experiment])
 
     def file(self, name: str) -> Path:
@@ -75,8 +78,3 @@ class Settings:
         if experiment == "figure_7_8":
             out |= {"concurrency": list(self.concurrency), "served_seconds": self.served_seconds}
         return out
-
-
-def seeded(name: str, seed: int) -> str:
-    """Return the name of a drafter trained with a seed; seed 0 is the one that ships."""
-    return name if seed == 0 else f"{name}-s{seed}"

@@ -39,7 +39,7 @@ def test_a_short_training_gives_models_that_run_and_is_not_repeated(tmp_path: Pa
 
     monkeypatch.setattr(plan, "STAGES", tuple(replace(stage, steps=2, length=40) for stage in plan.STAGES))
     monkeypatch.setattr(plan, "ROWS", 8)
-    monkeypatch.setattr(plan, "shipped", lambda: [plan.Job(n, s, 2) for n, s in plan.SHIPPED_DRAFTERS.items()])
+    monkeypatch.setattr(plan, "DRAFTER_STEPS", 2)
     first = CliRunner().invoke(app, ["train", "--folder", str(tmp_path)])
     assert first.exit_code == 0, first.output
     written = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}

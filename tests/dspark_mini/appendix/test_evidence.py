@@ -100,18 +100,22 @@ def test_positions_after_the_end_of_a_text_or_beyond_its_cap_do_not_count() -> N
     rates = acceptance.acceptance_by_position(run)
     assert [(rate["rounds"], rate["mean"]) for rate in rates] == [(3, 1.0), (2, 0.5), (0, None)]
     untrimmed = confidence.trim(run, 0.0)
-    assert untrimmed["acceptance_rate"]["mean"] == 4 / 6 and untrimmed["rejected"]["mean"] == pytest.approx(2 / 3)
+    assert untrimmed["drafts_accepted"]["mean"] == 4 / 6 and untrimmed["acceptance_rate"]["mean"] == 7 / 9
+    assert untrimmed["rejected"]["mean"] == pytest.approx(2 / 3)
 
 
 def test_table_1_compares_drafters_of_the_same_seed_and_leaves_gaps() -> None:
-    rates = {"dflash": 0.6, "dflash-s1": 0.62, "dspark": 0.8, "dspark headless": 0.61}
+    rates = {"dflash": 0.6, "dflash-seed-1": 0.62, "dspark": 0.8, "dspark headless": 0.61, "domino": 0.85}
     ours = acceptance.table_1(SyntheticRecorder(rates))
     assert ours["tau"]["autoregressive"] == {"math": None, "code": None, "chat": None}
     assert ours["tau"]["dflash"]["math"]["over_seeds"]["n"] == 2
     assert list(ours["gain"]["dspark over dflash"]["seeds"]) == ["0"]
     assert ours["gain"]["dspark over dflash"]["over_seeds"]["mean"] > 0.3
     assert abs(ours["gain"]["dspark without its head over dflash"]["over_seeds"]["mean"]) < 0.1
-    assert ours["gain"]["dspark over autoregressive"] is None
+    assert ours["gain"]["dspark over autoregressive"] is ours["gain"]["dspark over dflash-ce"] is None
+    assert ours["gain"]["domino over dspark"]["seeds"]["0"]["mean"] > 0.03
+    times = {"dspark": 1e-3, "dspark-gated": None, "dspark-rnn": None, "domino": 1e-3}
+    assert ours["seconds_of_the_head"] == pytest.approx(times)
 
 
 def test_figure_2_finds_the_rate_of_every_position() -> None:
@@ -121,14 +125,15 @@ def test_figure_2_finds_the_rate_of_every_position() -> None:
 
 
 def test_figure_4_charges_the_head_what_it_takes_beyond_sampling() -> None:
-    ours = acceptance.figure_4(SyntheticRecorder({"dflash-16": 0.6, "dspark-16": 0.8}))
+    ours = acceptance.figure_4(SyntheticRecorder({"dflash-block-15": 0.6, "dspark-block-15": 0.8}))
     assert ours["share_of_the_head"] == pytest.approx([1 / 8] * 4)
-    assert ours["block_length"] == [4, 8, 12, 16] and ours["gain"][-1]["mean"] > ours["gain"][0]["mean"]
+    assert ours["block_size"] == [3, 7, 11, 15] and ours["gain"][-1]["mean"] > ours["gain"][0]["mean"]
 
 
 def test_figure_5_trades_accepted_drafts_for_a_higher_acceptance_rate() -> None:
     rows = confidence.figure_5(SyntheticRecorder({"dspark": 0.8}))["by_domain"]["chat"]
     rates, accepted = ([row[key]["mean"] for row in rows] for key in ("acceptance_rate", "accepted"))
+    assert rates[0] == pytest.approx((accepted[0] + 1) / 8)  # the bonus counts
     assert rates[-1] > rates[0] + 0.2 and accepted == sorted(accepted, reverse=True)
 
 
@@ -188,9 +193,9 @@ def test_every_experiment_runs_once_and_names_missing_weights(weights: Path, tmp
     results = reproduce(tmp_path, settings, print)
     assert list(results) == list(EXPERIMENTS) and results == json.loads((tmp_path / "evidence.json").read_text())
     assert any("dflash" in sentence for sentence in results["table_1"]["missing"])
-    assert results["figure_3"]["ours"]["tau"]["dspark-2"] is None and results["figure_5"]["missing"] == []
+    assert results["figure_3"]["ours"]["tau"]["dspark"][0] is None and results["figure_5"]["missing"] == []
     drawn = {path.stem for path in tmp_path.glob("*.svg")}
-    assert drawn == set(EXPERIMENTS) - {"figure_3", "figure_4"}  # those have no weights at all
+    assert drawn == set(EXPERIMENTS) - {"figure_4"}  # it has no weights at all
     (tmp_path / "recordings").rename(tmp_path / "moved")
     said: list[str] = []
     again = reproduce(tmp_path, replace(settings, only=("figure_5", "figure_7_8")), said.append)
@@ -226,7 +231,7 @@ def test_a_damaged_results_file_is_refused(weights: Path, tmp_path: Path) -> Non
 
 
 def test_pictures_show_the_drafters_that_were_measured() -> None:
-    rates = {"dspark": 0.8, "dspark-s1": 0.8, "dflash": 0.6}
+    rates = {"dspark": 0.8, "dspark-seed-1": 0.8, "dflash": 0.6}
     figure = PICTURES["figure_2"]({"ours": acceptance.figure_2(SyntheticRecorder(rates))})
     assert figure is not None and len(figure.axes) == 3
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["dflash", "dspark"]

@@ -32,7 +32,9 @@ HALF = tuple(range(1, 40, 2))  # a draft vocabulary smaller than the target's
 SHAPES = {
     "dflash": DrafterShape(layout="dflash", head="none", block_size=5),
     "dspark": DrafterShape(block_size=5, rank=8),
+    "dspark-gated": DrafterShape(head="gated", block_size=5, rank=8),
     "dspark-rnn": DrafterShape(head="rnn", block_size=5, rank=8),
+    "domino": DrafterShape(head="gru", block_size=5, rank=8),
     "autoregressive": DrafterShape(kind="autoregressive", head="none", layers=1, block_size=5),
 }
 
