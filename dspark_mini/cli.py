@@ -106,8 +106,8 @@ def race(
     method: Annotated[
         list[str] | None,
         typer.Option(
-            help="autoregressive, dflash, dspark, dspark-rnn, dspark-tree or (greedy only) policy; repeatable. "
-            "Plain decoding always runs."
+            help="autoregressive, dflash, dspark, dspark-gated, dspark-rnn, domino, dspark-tree or (greedy only) "
+            "policy; repeatable. Plain decoding always runs."
         ),
     ] = None,
     mine: Annotated[

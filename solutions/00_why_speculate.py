@@ -284,9 +284,7 @@ for name, correction in (("without correction", 0.0), ("with correction", 1.6)):
 # ## Looking back
 #
 # * **What you saw.** τ soon stops growing. The speed-up weighs it against a sum of costs, and each of them can turn a gain into a loss.
-# * **What the paper reports.** With blocks of seven on Qwen3-4B a round of EAGLE-3, DFlash and DSpark yields 5.14, 5.40 and 6.11 tokens on
-#   GSM8K, and 2.39, 3.07 and 3.64 on MT-Bench (DSpark, main results at temperature 1). DSpark's sequential head adds 0.2–1.3 % to the
-#   time of a round.
+# * **What the paper reports.** {paper:rounds} {paper:head}
 # * **What production engines got wrong here.** A break-even without the replay of the state: 70 % of the proposed tokens were
 #   accepted, and generation was slower than without drafts ([ds4 issue 695](https://github.com/antirez/ds4/issues/695)). On another
 #   machine the replay cost almost exactly what the accepted tokens had saved, and throughput fell by about 35 %

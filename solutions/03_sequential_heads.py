@@ -296,6 +296,14 @@ for prefix in prefixes:
 viz.bias_tables(biases, before=[" ".join(prefix) for prefix in prefixes], after=["course", "problem"])
 
 # %% [markdown]
+# ## Two more heads, and what heads trade
+#
+# DeepSpec's **gated head** lets hₖ close parts of the Markov bias, σ(gate [hₖ; W₁[xₖ₋₁]]) ⊙ W₁[xₖ₋₁], and still knows only the token before. **Domino**'s head
+# remembers like the RNN head: a GRU reads the chosen tokens one by one, and its state gₖ and hₖ together make the bias, W [hₖ; gₖ]. So heads trade what they know of the
+# block against the time of their γ steps, which wait for each other; `dspark-mini race --method dspark --method dspark-gated --method dspark-rnn --method domino`
+# measures both on the small model.
+
+# %% [markdown]
 # ## Task 3.4 · Which row predicts which token?
 #
 # Each input position has one output. A drafter is trained for one of two layouts; both begin with the anchor, go on with masks, and make γ predictions:
@@ -378,8 +386,7 @@ for trained_for in ("dflash", "dspark"):
 #
 # ## Looking back
 #
-# * **What the papers report.** DSpark's sequential head adds 0.2–1.3 % to a round (draft lengths 4–16, batch 128). Its drafter of two layers beats a DFlash drafter of
-#   five, and gains more with longer blocks, +22 to +30 % at γ = 15.
+# * **What the paper reports.** {paper:head} {paper:figure_3} {paper:figure_4}
 # * **What production engines got wrong: layouts.** A healthy drafter served in the wrong layout: about 0.9 % acceptance, no warning ([vLLM
 #   56792](https://github.com/vllm-project/vllm/issues/56792)). The reverse: accepted length 1.06 instead of 2.76 ([SGLang
 #   40203](https://github.com/sgl-project/sglang/pull/40203)). Names do not tell: a DFlash checkpoint of DeepSeek predicts from the anchor ([sglang-jax
@@ -441,5 +448,6 @@ print(f"four columns {FOUR_COLUMNS}, all 64 {ALL_64}, best known with rank 4 {FO
 #
 # * [DSpark](https://arxiv.org/abs/2607.05147): *Confidence-Scheduled Speculative Decoding with Semi-Autoregressive Generation*: Markov, gated and RNN head
 # * [DFlash](https://arxiv.org/abs/2602.06036): the layout with γ masks
+# * [Domino](https://arxiv.org/abs/2605.29707): a GRU as the sequential head
 # * Leviathan et al., [*Fast Inference from Transformers via Speculative Decoding*](https://arxiv.org/abs/2211.17192): why p/q and the residual give p
 # * [DeepSpec](https://github.com/deepseek-ai/DeepSpec): the three heads in torch

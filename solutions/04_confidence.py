@@ -378,9 +378,7 @@ print(f"baseline    {BASELINE}\nbest known  {BEST_KNOWN}")
 # %% [markdown]
 # ## Looking back
 #
-# * **What the paper reports.** ECE 3–8 % before sequential temperature scaling, about 1 % after (Section 3.2.1); AUC
-#   .81–.91. Sweeping the threshold raises the acceptance rate from 45.7 to 95.7 % (chat), 76.9 to 92.5 % (math), 67.6
-#   to 92.0 % (code).
+# * **What the paper reports.** {paper:figure_6} {paper:figure_5}
 # * **What production engines got wrong.** Confidence was applied *after* the whole block was verified, and cost 13 %
 #   more rounds ([SGLang 30204](https://github.com/sgl-project/sglang/pull/30204)). A head was dead code: its only
 #   consumer computed the prefix wrongly ([TensorRT-LLM 17056](https://github.com/NVIDIA/TensorRT-LLM/pull/17056)).

@@ -385,9 +385,7 @@ print(f"Algorithm 1 {ALGORITHM_1}, best known {BEST_KNOWN}")
 # %% [markdown]
 # ## Looking back
 #
-# * **What the paper reports.** MTP-1 always verifies two tokens per request, anchor included; DSpark about 5–5.5 at low
-#   load and about 3.5 at high load (Figure 8). Against MTP-1 at matched throughput, each user is 60–85 % faster with
-#   V4-Flash, 57–78 % with V4-Pro.
+# * **What the paper reports.** {paper:figure_8} {paper:figure_7}
 # * **What production engines got wrong.** A flat table, never measured, made every token look free ([SGLang
 #   35413](https://github.com/sgl-project/sglang/pull/35413)). A gate after the forward saved nothing and cost 13 % more
 #   rounds ([SGLang 30204](https://github.com/sgl-project/sglang/pull/30204)): count the rows of the forward.

@@ -537,9 +537,8 @@ print(f"{1000 * tokens / ms:.1f} tokens per second; all seven: 124.5, best known
 
 # %% [markdown]
 # ## Looking back
-# * **What the paper reports.** At γ = 7, temperature 1 and Qwen3-4B, DSpark's τ is 16.3 % above DFlash's over nine
-#   sets; its conditional acceptance stays, where DFlash's decays ([arXiv
-#   2607.05147](https://arxiv.org/abs/2607.05147)).
+# * **What the paper reports.** {paper:table_1} {paper:figure_2} ([arXiv
+#   2607.05147](https://arxiv.org/abs/2607.05147))
 # * **What engines got wrong.** *Rows rolled back for the batch, not per request*: acceptance fell from about 1.5 to
 #   0.47 tokens, with looping text ([mlx-vlm pull request
 #   1155](https://github.com/Blaizzy/mlx-vlm/pull/1155)). *τ counted as accepted + 1*: too high where a stop token was

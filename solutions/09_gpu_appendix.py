@@ -455,9 +455,8 @@ print(f"{sizes}: off by {worst_error(sizes):.3f} at worst; best known: {BEST_KNO
 
 # %% [markdown]
 # ## Looking back
-# * **What the paper reports.** The sequential head adds 0.2–1.3 % to a round's latency (draft lengths 4–16, batch
-#   128). Against MTP-1 at the same throughput each user is 60–85 % faster with V4-Flash, 57–78 % with V4-Pro ([arXiv
-#   2607.05147](https://arxiv.org/abs/2607.05147)).
+# * **What the paper reports.** {paper:head} {paper:figure_7} ([arXiv
+#   2607.05147](https://arxiv.org/abs/2607.05147))
 # * **What engines got wrong.** *A static cache without its mask*: a kernel inferred the mask from the length of the
 #   whole cache ([Transformers pull request 30437](https://github.com/huggingface/transformers/pull/30437)). *`starts`
 #   one entry short* ([vLLM pull request 39120](https://github.com/vllm-project/vllm/pull/39120)). *Positions frozen

@@ -1,4 +1,4 @@
-"""The commands `dspark-mini appendix train`, `reproduce` and `smollm`."""
+"""The commands `dspark-mini appendix train`, `reproduce`, `report` and `smollm`."""
 
 from __future__ import annotations
 
@@ -66,3 +66,20 @@ def reproduce(
     with model_errors("cpu"):
         experiments.reproduce(into, Settings(folder, prompts, only=tuple(only or EXPERIMENTS)), typer.echo)
     typer.echo(f"Results are in {into / 'evidence.json'}, with a picture of each experiment next to it.")
+
+
+@app.command()
+def report(
+    evidence: Annotated[Path, typer.Option(help="Results that `reproduce` wrote.")] = EVIDENCE / "evidence.json",
+    docs: Annotated[Path, typer.Option(help="Text with the marks between which to write.")] = Path("docs/results.md"),
+) -> None:
+    """Write the comparison with the paper from evidence.json into docs/results.md."""
+    require_torch("cpu")
+    from dspark_mini.appendix.evidence.experiments import read_results
+    from dspark_mini.appendix.evidence.report import write_report
+
+    try:
+        write_report(read_results(evidence), docs)
+    except (OSError, ValueError) as error:
+        raise UserError(str(error)) from error
+    typer.echo(f"The comparison is in {docs}.")

@@ -29,6 +29,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from dspark_mini.language import ENGLISH
+from dspark_mini.paper import SAYS
 from dspark_mini.workspace import own_files
 from grader.check.report import FAIL, MISSING, PARTIAL
 from grader.lessons import translation
@@ -40,6 +41,7 @@ from grader.lessons.tasks import Task
 
 STUB_COMMENT = "# YOUR CODE HERE, in place of what follows"  # the same text stands in grader/nbgrader_config.py
 HIDDEN_TESTS = "### BEGIN HIDDEN TESTS\nfrom grader import points as check\n### END HIDDEN TESTS\n"
+PAPER = re.compile(r"\{paper:(\w+)\}")  # stands for a sentence of dspark_mini.paper
 MARKS = ("task", "bug", "given", "check")
 FREE_SHARE = 3  # a bug that nobody has touched earns at most one point in so many
 
@@ -182,7 +184,13 @@ def _cells(text: str) -> Iterator[Cell]:
         mark = next((m for m in MARKS if m in cell.metadata), "")
         task = TASKS[cell.metadata[mark]] if mark else None
         role = "task" if mark == "bug" else mark or cell.metadata.get("role", "")
-        yield Cell(cell.cell_type, role, cell.source, task, mark == "bug")
+        yield Cell(cell.cell_type, role, PAPER.sub(_paper_says, cell.source), task, mark == "bug")
+
+
+def _paper_says(mark: re.Match[str]) -> str:
+    if mark[1] not in SAYS:
+        raise BuildError(f"A lesson says {mark[0]}; dspark_mini.paper has {', '.join(SAYS)}.")
+    return SAYS[mark[1]]
 
 
 def _task(identity: str, lesson: str) -> Task:

@@ -20,6 +20,29 @@ HEADLESS = "dspark without its head"
 BLOCK_SIZES = (3, 7, 11, 15)  # the paper's draft lengths of 4 to 16 include the anchor
 COUNTED_4 = "γ counts drafts alone; the paper's draft lengths of 4, 8, 12 and 16 count the anchor as well."
 Seeds = Mapping[int, Runs | None]  # the runs of each training seed
+DIFFERS = {  # reasons; what differs, and by how much, the results say
+    "table_1": (
+        "dflash-ce is the paper's baseline: DFlash as DeepSpec's configs train it, by cross-entropy alone and anchor "
+        "first. dflash has DSpark's loss and one mask more, so that gain is the head's alone. All weights of positions "
+        "fall by exp(−(k − 1) / 4), as in these configs at γ = 7. Math ranks last, because the digits of a sum must be "
+        "computed and cannot be guessed from the words before them. The autoregressive drafter is not behind in τ: one "
+        "more layer after eight of the target learns such short texts well; it loses by its cost, see `dspark-mini "
+        "race`. DSpark without its head falls below DFlash, since its base logits learned to leave to the head what "
+        "depends on the previous token. Heads have equal data, layers, steps and rank; Domino's is trained without the "
+        "curriculum of its authors, which first strengthens the base logits."
+    ),
+    "figure_2": (
+        "In math the first drafts are digits, or a choice between two phrasings, for every drafter. Curves rise at the "
+        "last positions where only blocks that were right so far get there."
+    ),
+    "figure_3": "The drafters are as wide as the target and a quarter as deep, so that a layer more adds much to both.",
+    "figure_4": (
+        "One drafter of each kind was trained for γ = 15, and shorter blocks are its first drafts; the draft forward "
+        "always covers the whole block, which understates the head's share in short blocks. The head takes more than "
+        "in the paper because the target is about a thousandth of the size, and each step of the head costs several "
+        "NumPy calls, however little there is to compute."
+    ),
+}
 
 
 def tau(run: Recording, weights: NDArray[np.float64]) -> Any:

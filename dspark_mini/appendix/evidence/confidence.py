@@ -28,6 +28,16 @@ SHIFT = (
     "and tested on the others. The last round of a text is left out where it ends inside the block."
 )
 PREDICTED = "Predicted prefix survival against whether the prefix was accepted, all positions pooled."
+DIFFERS = {  # reasons; what differs, and by how much, the results say
+    "figure_5": (
+        "The rate depends on how hard a domain is for the drafter: here sums are hardest, in the paper open-ended chat."
+    ),
+    "figure_6": (
+        "At temperature 1 the head was trained on the very distribution it is asked about, so there is little to "
+        "correct. The shift is greedy verification: the head learned how much two distributions overlap, and is now "
+        "asked whether two argmaxes agree. AUC hardly changes, since each position keeps its ranking."
+    ),
+}
 
 Part = tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.int64]]
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from dspark_mini.appendix.evidence import acceptance, confidence, serving
-from dspark_mini.appendix.evidence.paper import DIFFERENCES, PAPER
 from dspark_mini.appendix.evidence.recordings import Recorder
 from dspark_mini.appendix.evidence.settings import EXPERIMENTS, Settings
 from dspark_mini.files import atomic_write
+from dspark_mini.paper import PAPER
 from dspark_mini.viz.evidence import draw
 
 RUN: dict[str, Callable[[Recorder], dict[str, Any] | None]] = {
@@ -24,6 +24,7 @@ RUN: dict[str, Callable[[Recorder], dict[str, Any] | None]] = {
     "figure_6": confidence.figure_6,
     "figure_7_8": serving.figure_7_8,
 }
+DIFFERS = acceptance.DIFFERS | confidence.DIFFERS | serving.DIFFERS
 
 
 def reproduce(folder: Path, settings: Settings, say: Callable[[str], object] = print) -> dict[str, Any]:
@@ -64,7 +65,7 @@ def _run_or_keep(name: str, recorder: Recorder, kept: Mapping[str, Any]) -> dict
             "settings": provenance,
             "paper": PAPER[name],
             "ours": ours,
-            "differs": DIFFERENCES[name],
+            "differs": DIFFERS[name],
             "missing": [f"{drafter} has no weights in the folder, so its row is null." for drafter in missing],
         }
     )

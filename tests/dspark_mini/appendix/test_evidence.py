@@ -15,13 +15,14 @@ torch = pytest.importorskip("torch")
 from dspark_mini.appendix.drafters import make_drafter  # noqa: E402
 from dspark_mini.appendix.evidence import acceptance, confidence, serving  # noqa: E402
 from dspark_mini.appendix.evidence.experiments import reproduce  # noqa: E402
-from dspark_mini.appendix.evidence.paper import PAPER  # noqa: E402
 from dspark_mini.appendix.evidence.recordings import Recorder, Recording  # noqa: E402
+from dspark_mini.appendix.evidence.report import BEGIN, END, write_report  # noqa: E402
 from dspark_mini.appendix.evidence.settings import EXPERIMENTS, Settings  # noqa: E402
 from dspark_mini.appendix.evidence.statistics import area_under_curve, over_repeats, ratio  # noqa: E402
 from dspark_mini.appendix.evidence.step_times import StepTimes, random_lengths  # noqa: E402
 from dspark_mini.appendix.model import Target  # noqa: E402
 from dspark_mini.appendix.training import save_model  # noqa: E402
+from dspark_mini.paper import PAPER, percent  # noqa: E402
 from dspark_mini.shapes import DrafterShape, TargetShape  # noqa: E402
 from dspark_mini.viz.evidence import PICTURES  # noqa: E402
 from dspark_mini.words import Tokenizer, collect_words  # noqa: E402
@@ -194,6 +195,16 @@ def test_every_experiment_runs_once_and_names_missing_weights(weights: Path, tmp
     assert list(results) == list(EXPERIMENTS) and results == json.loads((tmp_path / "evidence.json").read_text())
     assert any("dflash" in sentence for sentence in results["table_1"]["missing"])
     assert results["figure_3"]["ours"]["tau"]["dspark"][0] is None and results["figure_5"]["missing"] == []
+    docs = tmp_path / "results.md"
+    docs.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
+    write_report(results, docs)
+    text = docs.read_text(encoding="utf-8")
+    assert text.startswith("before\n") and text.endswith("\nafter\n") and "\nold\n" not in text and "None" not in text
+    assert all(f"| **{title}" in text and f"- **{title}" in text for title in ("Table 1", "Figure 4", "Figure 7, 8"))
+    cut = results["figure_5"]["ours"]["by_domain"]["math"]
+    assert (
+        f"math {percent(cut[0]['acceptance_rate']['mean'])} → {percent(cut[-1]['acceptance_rate']['mean'])} %" in text
+    )
     drawn = {path.stem for path in tmp_path.glob("*.svg")}
     assert drawn == set(EXPERIMENTS) - {"figure_4"}  # it has no weights at all
     (tmp_path / "recordings").rename(tmp_path / "moved")

@@ -1,0 +1,148 @@
+"""Writes the comparison with the paper in docs/results.md from evidence.json, so that no number is typed by hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dspark_mini.corpus import DOMAINS
+from dspark_mini.files import atomic_write
+from dspark_mini.paper import SAYS, percent
+
+BEGIN, END = "<!-- evidence: begin -->", "<!-- evidence: end -->"
+NOT_MEASURED = "not measured"
+Ours = Mapping[str, Any]
+
+
+def write_report(results: Mapping[str, Any], docs: Path) -> None:
+    """Replace the part of a document between the two marks by the comparison.
+
+    Args:
+        results: The contents of evidence.json.
+        docs: A text with both marks.
+
+    Raises:
+        ValueError: A mark is missing.
+    """
+    text = docs.read_text(encoding="utf-8")
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        raise ValueError(f"{docs} needs the lines {BEGIN} and {END}; the comparison is written between them.")
+    with atomic_write(docs) as part:
+        part.write_text(f"{before}{begin}\n{comparison(results)}\n{end}{after}", encoding="utf-8")
+
+
+def comparison(results: Mapping[str, Any]) -> str:
+    """Return the table of what the paper reports and what was measured here, and why they differ."""
+    rows, reasons = ["| the paper | here |", "|---|---|"], []
+    for name, (sentences, here) in ROWS.items():
+        if name in results:
+            title = name.replace("_", " ").replace("7 8", "7, 8").capitalize()
+            ours = results[name]["ours"]
+            says = re.sub(r" \((Figure|Table) \d+\)", "", " ".join(SAYS[sentence] for sentence in sentences))
+            rows.append(f"| **{title}.** {says} | {here(ours) if ours else NOT_MEASURED} |")
+            reasons.append(f"- **{title}.** {results[name]['differs']}")
+    return "\n".join([*rows, "", "Why they differ:", "", *reasons])
+
+
+def _percents(estimate: Mapping[str, Any] | None) -> str:
+    """Write an estimated share with its interval in per cent."""
+    if estimate is None or estimate["mean"] is None:
+        return NOT_MEASURED
+    text = f"{percent(estimate['mean'])} %"
+    return text if estimate["low"] is None else f"{text} ({percent(estimate['low'])} to {percent(estimate['high'])})"
+
+
+def _by_domain(values: Mapping[str, Any] | None, write: Callable[[Any], str]) -> str:
+    if values is None:
+        return NOT_MEASURED
+    return ", ".join(f"{domain} {write(values[domain]) if values[domain] else NOT_MEASURED}" for domain in DOMAINS)
+
+
+def _mean(estimate: Mapping[str, Any], digits: int = 2) -> str:
+    return NOT_MEASURED if estimate["mean"] is None else f"{estimate['mean']:.{digits}f}"
+
+
+def _table_1(ours: Ours) -> str:
+    gains = {pair: gain and gain["over_seeds"] for pair, gain in ours["gain"].items()}
+    parts = [f"{pair}: {_percents(gain)}" for pair, gain in gains.items()]
+    parts += [
+        f"τ of {name}: {_by_domain(row, lambda one: _mean(one['over_seeds']))}" for name, row in ours["tau"].items()
+    ]
+    spent = {name: seconds for name, seconds in ours["seconds_of_the_head"].items() if seconds is not None}
+    parts.append(
+        "milliseconds per round of the head: " + ", ".join(f"{n} {1000 * spent[n]:.2f}" for n in spent)
+        if spent
+        else f"time of the heads: {NOT_MEASURED}"
+    )
+    return "<br>".join(parts)
+
+
+def _figure_2(ours: Ours) -> str:
+    def ends(positions: Sequence[Mapping[str, Any]]) -> str:
+        return f"{_mean(positions[0])} to {_mean(positions[-1])}"
+
+    rows = {name: row for name, row in ours["conditional_acceptance"].items() if row}
+    return "first to last position: " + "; ".join(f"{name}: {_by_domain(row, ends)}" for name, row in rows.items())
+
+
+def _figure_3(ours: Ours) -> str:
+    gains = dict(zip(ours["layers"], ours["gain_of_dspark_over_the_deepest_dflash"]))
+    return f"gain in τ over {ours['layers'][-1]} layers of DFlash: " + ", ".join(
+        f"{_percents(gain)} with {layers} of DSpark" for layers, gain in gains.items()
+    )
+
+
+def _figure_4(ours: Ours) -> str:
+    gains = ", ".join(f"{_percents(gain)} at γ = {size}" for size, gain in zip(ours["block_size"], ours["gain"]))
+    shares = [share for share in ours["share_of_the_head"] if share is not None]
+    head = f"{percent(min(shares))} to {percent(max(shares))} % of a round" if shares else NOT_MEASURED
+    return f"gain: {gains}; the head takes {head}"
+
+
+def _figure_5(ours: Ours) -> str:
+    def ends(cuts: Sequence[Mapping[str, Any]]) -> str:
+        return " → ".join(percent(cuts[k]["acceptance_rate"]["mean"]) for k in (0, -1)) + " %"
+
+    return f"thresholds {ours['threshold'][0]:g} to {ours['threshold'][-1]:g}: {_by_domain(ours['by_domain'], ends)}"
+
+
+def _figure_6(ours: Ours) -> str:
+    parts = []
+    for name in ("temperature 1, no shift", "greedy, a shift"):
+        if ours[name]:
+            before, after = (ours[name][when]["all"] for when in ("before", "after"))
+            parts.append(
+                f"{name}: {percent(before['ece']['mean'])} % before and {percent(after['ece']['mean'])} % after, "
+                f"AUC {_mean(before['auc'])}"
+            )
+    return "; ".join(parts) or NOT_MEASURED
+
+
+def _figure_7_8(ours: Ours) -> str:
+    parts = []
+    for traffic, measured in ours.items():
+        if isinstance(measured, Mapping) and "holds" in measured:
+            rows, ratios = measured["concurrency"], measured["holds"]["scheduled over the best fixed length"]
+            requests = ", ".join(str(row["requests"]) for row in rows)
+            budgets = ", ".join(_mean(row["ways"]["scheduled"]["verified_a_request"], 1) for row in rows)
+            over = ", ".join(f"{_mean(one)} ({one['low']:.2f} to {one['high']:.2f})" for one in ratios)
+            parts.append(
+                f"{traffic}, {requests} requests: {budgets} drafts per request; throughput of the scheduler over the "
+                f"best fixed length: {over}"
+            )
+    return "<br>".join(parts)
+
+
+ROWS: dict[str, tuple[tuple[str, ...], Callable[[Ours], str]]] = {
+    "table_1": (("table_1",), _table_1),
+    "figure_2": (("figure_2",), _figure_2),
+    "figure_3": (("figure_3",), _figure_3),
+    "figure_4": (("figure_4", "head"), _figure_4),
+    "figure_5": (("figure_5",), _figure_5),
+    "figure_6": (("figure_6",), _figure_6),
+    "figure_7_8": (("figure_7", "figure_8"), _figure_7_8),
+}
