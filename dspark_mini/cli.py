@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -12,6 +13,7 @@ from rich.console import Console
 
 from dspark_mini.appendix import commands as appendix_commands
 from dspark_mini.corpus import DOMAINS
+from dspark_mini.language import LANGUAGES, VARIABLE, current, speak
 from dspark_mini.terminal import WorkFolder, console, flush_output, replace_unknown_letters, say
 from dspark_mini.workspace import WORK, UserError, copy_lessons, find_lesson, reset_lesson, take_lessons_option
 
@@ -50,14 +52,24 @@ def main() -> None:
 
 
 @app.command()
-def learn(folder: WorkFolder = WORK, browser: Annotated[bool, typer.Option(help="Open a browser.")] = True) -> None:
+def learn(
+    folder: WorkFolder = WORK,
+    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+    lang: Annotated[
+        str | None, typer.Option(help=f"{' or '.join(LANGUAGES)}. Default: that of your lessons, or of your system.")
+    ] = None,
+) -> None:
     """Copy the lessons to your directory and open JupyterLab there.
 
     A lesson that you already have is never overwritten.
     """
     from dspark_mini.lab import open_lab
 
-    for lesson, copied in copy_lessons(folder).items():
+    if lang is not None and lang not in LANGUAGES:
+        raise UserError(f"lang is {lang!r}, but the lessons are there in {' and '.join(LANGUAGES)}.")
+    speak(lang)
+    os.environ[VARIABLE] = current()  # for JupyterLab's kernels and terminals
+    for lesson, copied in copy_lessons(folder, current()).items():
         say(f"{folder / lesson}.ipynb: {'copied' if copied else 'kept, it is your own'}")
     console.print("Starting JupyterLab …")
     open_lab(folder, browser, lambda: _next_notebook(folder), _print_address)

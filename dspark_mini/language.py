@@ -28,6 +28,11 @@ def current() -> str:
     return code if code in LANGUAGES else "zh" if code == "chinese" and "zh" in LANGUAGES else ENGLISH
 
 
+def speak(language: str | None) -> None:
+    """Use a language from now on; None leaves the choice as it is."""
+    _in_use.set(language or _in_use.get())
+
+
 @contextmanager
 def speaking(language: str | None) -> Iterator[None]:
     """Use a language for what is written inside; None leaves the choice as it is."""
@@ -65,7 +70,7 @@ def _catalogs(language: str) -> gettext.NullTranslations:
 
 
 def language_of(notebook: Path) -> str | None:
-    """Return the language of a notebook's text; None if there is no such notebook or it cannot be read."""
+    """Return the language that a notebook was handed out in; None if it says nothing, as the English ones."""
     try:
         metadata = json.loads(notebook.read_text(encoding="utf-8"))["metadata"]
         return str(metadata["dspark"]["language"])

@@ -16,10 +16,20 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dspark_mini.workspace import UserError, work_folder
+from dspark_mini.language import speak
+from dspark_mini.workspace import UserError, folder_language, work_folder
 
 console = Console(highlight=False)
-WorkFolder = Annotated[Path, typer.Option("--folder", callback=work_folder, help="Directory with your lessons.")]
+
+
+def _opened(folder: Path) -> Path:
+    """Find the learner's directory, and go on in the language of its lessons."""
+    found = work_folder(folder)
+    speak(folder_language(found))
+    return found
+
+
+WorkFolder = Annotated[Path, typer.Option("--folder", callback=_opened, help="Directory with your lessons.")]
 
 
 def say(text: str, to: Console = console) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dspark_mini.language import ENGLISH, current, language_of
+
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
 WORK = Path("work")  # the learner's directory, where no other is named
@@ -43,9 +45,16 @@ def find_lesson(text: str) -> str:
     raise UserError(f"There is no lesson {text!r}; the lessons are {', '.join(names)}.")
 
 
-def handed_out(lesson: str) -> Path:
-    """Return the notebook of a lesson as learners get it."""
-    return (own_folder(lesson) or NOTEBOOKS) / f"{lesson}.ipynb"
+def handed_out(lesson: str, language: str = ENGLISH) -> Path:
+    """Return the notebook of a lesson as learners get it; in English where it is not translated."""
+    translated = NOTEBOOKS / language / f"{lesson}.ipynb"
+    return translated if translated.is_file() else (own_folder(lesson) or NOTEBOOKS) / f"{lesson}.ipynb"
+
+
+def folder_language(folder: Path) -> str | None:
+    """Return the language of the first lesson in a learner's directory; None if there is none."""
+    notebooks = (folder / f"{name}.ipynb" for name in lesson_names())
+    return next((language_of(notebook) or ENGLISH for notebook in notebooks if notebook.is_file()), None)
 
 
 def own_folder(lesson: str) -> Path | None:
@@ -98,11 +107,12 @@ def holds_lessons(folder: Path) -> bool:
     return any((folder / f"{name}.ipynb").is_file() for name in lesson_names())
 
 
-def copy_lessons(folder: Path) -> dict[str, bool]:
+def copy_lessons(folder: Path, language: str = ENGLISH) -> dict[str, bool]:
     """Copy every lesson that is not in the learner's directory yet.
 
     Args:
         folder: The learner's directory; it is created if missing.
+        language: Language of the copies.
 
     Returns:
         For each lesson, True if it was copied and False if the learner already had it.
@@ -111,11 +121,11 @@ def copy_lessons(folder: Path) -> dict[str, bool]:
         raise UserError(f"{folder} is a file, so no lessons can be copied there; choose a directory with --folder.")
     with _file_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        return {name: _copy_new(handed_out(name), folder / f"{name}.ipynb") for name in lesson_names()}
+        return {name: _copy_new(handed_out(name, language), folder / f"{name}.ipynb") for name in lesson_names()}
 
 
 def reset_lesson(lesson: str, folder: Path) -> Path | None:
-    """Replace a lesson by a fresh copy, after renaming the learner's notebook.
+    """Replace a lesson by a fresh copy in the same language, after renaming the learner's notebook.
 
     Args:
         lesson: Name of the lesson.
@@ -125,12 +135,13 @@ def reset_lesson(lesson: str, folder: Path) -> Path | None:
         The new path of the learner's notebook, or None if there was none.
     """
     notebook, kept = folder / f"{lesson}.ipynb", None
+    language = language_of(notebook) or (ENGLISH if notebook.is_file() else current())
     with _file_errors(notebook):
         folder.mkdir(parents=True, exist_ok=True)
         if os.path.lexists(notebook):
             number = next(n for n in range(1, 10_000) if not os.path.lexists(_kept(notebook, n)))
             kept = notebook.rename(_kept(notebook, number))
-        _copy_new(handed_out(lesson), notebook)
+        _copy_new(handed_out(lesson, language), notebook)
     return kept
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from dspark_mini.language import LANGUAGES
 from dspark_mini.workspace import count_hint, handed_out, lesson_names, recorded_checks
 from grader.check.report import PASS, Report
 from grader.lessons.tasks import Task
@@ -119,7 +120,7 @@ def _is_renamed(path: Path) -> bool:
 
 
 def _is_fresh(notebook: Path, lesson: str) -> bool:
-    return notebook.read_bytes() == handed_out(lesson).read_bytes()
+    return any(notebook.read_bytes() == handed_out(lesson, language).read_bytes() for language in LANGUAGES)
 
 
 def _lesson_in(path: Path) -> str | None:

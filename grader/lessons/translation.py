@@ -105,10 +105,7 @@ def updated(language: str, name: str, messages: Iterator[tuple[str, str]]) -> Ca
     path = po_file(language, name)
     if not path.is_file():
         return fresh
-    with path.open("rb") as file:
-        kept = read_po(file, locale=language, domain=name)
-    for header in (fresh, kept):
-        header.creation_date, header.revision_date = NO_DATE, NO_DATE
+    kept = _read(path, language)
     kept.update(fresh, update_creation_date=False)
     ordered = Catalog(locale=language, domain=name, project="dspark_mini", creation_date=NO_DATE, revision_date=NO_DATE)
     for entry in fresh:
@@ -116,6 +113,11 @@ def updated(language: str, name: str, messages: Iterator[tuple[str, str]]) -> Ca
             found = kept.get(entry.id) or entry
             ordered.add(entry.id, found.string, flags=found.flags, auto_comments=entry.auto_comments)
     return ordered
+
+
+def _read(path: Path, language: str) -> Catalog:
+    with path.open("rb") as file:
+        return read_po(file, locale=language, domain=path.stem)
 
 
 def files(catalog: Catalog) -> Iterator[tuple[Path, bytes]]:
@@ -171,13 +173,29 @@ def _translated_document(name: str, language: str, translate: Callable[[str], st
         wanted = translated_name(wanted, language) if wanted in TRANSLATED_DOCUMENTS else wanted
         return f"{link[1]}{os.path.relpath(wanted, f'docs/{language}')}{mark}{part}"
 
-    blocks = _blocks((ROOT / name).read_text(encoding="utf-8"))
-    text = "\n\n".join(map(translate, blocks)) + "\n"
-    return re.sub(r'(\]\(|src="|srcset=")(?!https?:|#)([^)"\s]+)', moved, text).encode()
+    source = (ROOT / name).read_text(encoding="utf-8")
+    text = "\n\n".join(_anchor(block, source) + translate(block) for block in _blocks(source)) + "\n"
+    return re.sub(r'(\]\(|(?:src|srcset|href)=")(?!https?:|#)([^)"\s]+)', moved, text).encode()
+
+
+def _anchor(block: str, source: str) -> str:
+    """Return the anchor that a heading has in English, where the document links to it."""
+    slug = re.sub(r"[^\w-]", "", block.lstrip("# ").lower().replace(" ", "-"))
+    return f'<a id="{slug}"></a>\n\n' if block.startswith("#") and f"(#{slug})" in source else ""
 
 
 def _is_usable(message: Message) -> bool:
     return bool(message.string) and not message.fuzzy
+
+
+def all_faults() -> list[str]:
+    """Name the faults of all .po files."""
+    return [
+        fault
+        for language in languages()
+        for path in sorted(po_file(language, "").parent.glob("*.po"))
+        for fault in faults(_read(path, language))
+    ]
 
 
 def faults(catalog: Catalog) -> Iterator[str]:
