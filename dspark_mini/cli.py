@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -148,9 +150,10 @@ def race(
     if words:
         list_words(console)
         return
+    methods = method or [*DEFAULT_METHODS, *([POLICY] if mine and not temperature else [])]
     with model_errors(device):
         options = RaceOptions(
-            methods=tuple(method or (*DEFAULT_METHODS, *([POLICY] if mine and not temperature else []))),
+            methods=tuple(methods),
             temperature=(0.0 if mine else 1.0) if temperature is None else temperature,
             max_new_tokens=tokens,
             seed=seed,
@@ -165,10 +168,17 @@ def race(
         )
     if mine:
         options = _on_own_functions(options, folder)
-    try:
+    with _missing_solutions():
         run_race(options, console)
+
+
+@contextmanager
+def _missing_solutions() -> Iterator[None]:
+    """Explain a race that runs into a stub of a learner's bundle."""
+    try:
+        yield
     except NotImplementedError as error:
-        if "lesson" not in str(error):  # only the stubs of a learner's bundle mention a lesson
+        if "lesson" not in str(error):  # only such a stub mentions a lesson
             raise
         raise UserError(
             "The race needs the reference solutions, which this copy of dspark_mini does not contain; "
@@ -206,14 +216,13 @@ def mount_commands(app: typer.Typer) -> None:
 
 
 def _add_refusals(app: typer.Typer, why: str) -> None:
+    def refuse(context: typer.Context) -> None:
+        raise UserError(why.replace("COMMAND", str(context.info_name)))
+
     for name in GRADER_COMMANDS:
-        _add_refusal(app, name, why.replace("COMMAND", name))
-
-
-def _add_refusal(app: typer.Typer, name: str, why: str) -> None:
-    @app.command(name, hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-    def refuse() -> None:
-        raise UserError(why)
+        app.command(name, hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(
+            refuse
+        )
 
 
 app.add_typer(appendix_commands.app, name="appendix")
