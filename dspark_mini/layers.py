@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dspark_mini.caches import StaticCache
 from dspark_mini.shapes import TargetShape
 from dspark_mini.weights import Weights
 
@@ -102,60 +103,18 @@ class Layer:
         return out
 
 
-class SlotCache:
-    """A static KV cache: keys and values of every layer in slots, so that a rollback only moves a pointer."""
+class SlotCache(StaticCache):
+    """A static KV cache: keys and values of every layer."""
 
     def __init__(self, shape: TargetShape, layers: int, slots: int = SLOTS) -> None:
+        super().__init__(slots)
         size = (layers, shape.kv_heads, slots, shape.head_width)
         self.keys, self.values = np.zeros(size, np.float32), np.zeros(size, np.float32)
-        self.rows = 0
-
-    @property
-    def free(self) -> int:
-        """The number of rows that can still be added."""
-        return self.keys.shape[2] - self.rows
-
-    def take(self, count: int) -> slice:
-        """Reserve the next slots.
-
-        Raises:
-            ValueError: The cache has too few free slots.
-        """
-        if self.rows + count > self.keys.shape[2]:
-            raise ValueError(f"The text has {self.rows + count} tokens; the cache has {self.keys.shape[2]} slots.")
-        self.rows += count
-        return slice(self.rows - count, self.rows)
 
     def write(self, layer: int, slots: slice, keys: Floats, values: Floats) -> tuple[Floats, Floats]:
         """Write one layer's rows; return its keys and values up to the last of them, (H_kv, rows, d_h) each."""
         self.keys[layer, :, slots], self.values[layer, :, slots] = keys, values
         return self.keys[layer, :, : slots.stop], self.values[layer, :, : slots.stop]
-
-    def drop(self, rows: int) -> None:
-        """Drop the last rows.
-
-        Raises:
-            ValueError: `rows` is negative or more than the cache holds.
-        """
-        if not 0 <= rows <= self.rows:
-            raise ValueError(f"rows is {rows}; it must be in 0..{self.rows}, the rows in the cache.")
-        self.rows -= rows
-
-    def keep_last(self, count: int, chosen: Sequence[int]) -> None:
-        """Keep only some of the last `count` rows: those at the chosen offsets, which must increase.
-
-        Raises:
-            ValueError: `count` is more than the cache holds, or the offsets do not increase within it.
-        """
-        offsets = list(chosen)
-        if not 0 <= count <= self.rows:
-            raise ValueError(f"count is {count}; it must be in 0..{self.rows}, the rows in the cache.")
-        if offsets != sorted(set(offsets)) or (offsets and not 0 <= offsets[0] <= offsets[-1] < count):
-            raise ValueError(f"chosen is {offsets}; it must increase within 0..{count - 1}.")
-        start = self.rows - count
-        if offsets != list(range(len(offsets))):
-            self.move([start + offset for offset in offsets], slice(start, start + len(offsets)))
-        self.rows = start + len(offsets)
 
     def move(self, sources: list[int], slots: slice) -> None:
         """Copy rows to earlier slots."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dspark_mini.caches import StaticCache
 from dspark_mini.drafts import (
     Logits,
     Probabilities,
@@ -23,63 +24,25 @@ from dspark_mini.drafts import (
 )
 
 
-class Cache:
-    """A cache that holds, for each row, the token that it was computed from.
-
-    Args:
-        slots: The most rows.
-    """
+class Cache(StaticCache):
+    """A cache that holds, for each row, the token that it was computed from."""
 
     def __init__(self, slots: int = sys.maxsize) -> None:
-        self.tokens, self.slots = list[int](), slots
+        super().__init__(slots)
+        self.held = list[int]()
 
     @property
-    def rows(self) -> int:
-        """The number of rows in use."""
-        return len(self.tokens)
-
-    @property
-    def free(self) -> int:
-        """The number of rows that can still be added."""
-        return self.slots - self.rows
+    def tokens(self) -> list[int]:
+        """The tokens of the rows in use."""
+        return self.held[: self.rows]
 
     def extend(self, tokens: Sequence[int]) -> None:
-        """Add one row per token.
+        """Add one row per token."""
+        self.held[self.take(len(tokens))] = tokens
 
-        Raises:
-            ValueError: More tokens than free slots.
-        """
-        if len(tokens) > self.free:
-            raise ValueError(f"The text has {self.rows + len(tokens)} tokens, but the cache has {self.slots} slots.")
-        self.tokens.extend(tokens)
-
-    def drop(self, rows: int) -> None:
-        """Drop rows from the end.
-
-        Raises:
-            ValueError: Fewer than 0 rows, or more than the cache holds.
-        """
-        if not 0 <= rows <= self.rows:
-            raise ValueError(f"rows is {rows}, but the cache has {self.rows} rows to drop.")
-        del self.tokens[self.rows - rows :]
-
-    def keep_last(self, count: int, chosen: Sequence[int]) -> None:
-        """Of the last rows, keep those at the chosen offsets and drop the others.
-
-        Args:
-            count: The number of rows to choose from, counted from the end.
-            chosen: Increasing offsets into these rows, from 0 to count − 1.
-
-        Raises:
-            ValueError: Fewer than 0 rows, more than the cache holds, or offsets that do not increase or lie outside.
-        """
-        if not 0 <= count <= self.rows:
-            raise ValueError(f"count is {count}, but the cache has {self.rows} rows to choose from.")
-        offsets = list(chosen)
-        if offsets != sorted(set(offsets) & set(range(count))):
-            raise ValueError(f"chosen is {offsets}; it must rise within 0..{count - 1}.")
-        last = self.tokens[self.rows - count :]
-        self.tokens[self.rows - count :] = [last[i] for i in offsets]
+    def move(self, sources: list[int], slots: slice) -> None:
+        """Copy rows to earlier slots."""
+        self.held[slots] = [self.held[source] for source in sources]
 
 
 class ToyTarget:
