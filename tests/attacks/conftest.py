@@ -88,13 +88,6 @@ class Batch:
         """The result of one attack."""
         return self.results[in_order(self.attacks).index(attack)]
 
-    def neighbours_are_unharmed(self, attack: str) -> bool:
-        """Tell whether the nearest honest submissions, before it and after it, got their usual scores."""
-        order = in_order(self.attacks)
-        place = order.index(attack)
-        before, after = max(i for i in range(place) if order[i] is None), order.index(None, place)
-        return {self.results[before]["score"], self.results[after]["score"]} == honest_scores()
-
     def got(self, attack: str) -> str:
         """Points and status of the attacked task, such as "full pass"; the status alone where there is no score."""
         result = self.of(attack)
@@ -147,6 +140,37 @@ def honest_scores() -> set[int]:
 def batch(request: pytest.FixtureRequest, grade_batch: Callable[[Mapping[str, Attack]], Batch]) -> Batch:
     """The batch with the attacks of a module."""
     return grade_batch(request.module.ATTACKS)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Try every attack of a module's table in the tests that ask for one."""
+    if "attack" in metafunc.fixturenames:
+        metafunc.parametrize("attack", metafunc.module.ATTACKS, ids=ascii)
+
+
+@pytest.fixture
+def fair(request: pytest.FixtureRequest, batch: Batch) -> Callable[[str], None]:
+    """Return a test: an attack gets what its answers are worth, and its neighbours what they always get."""
+
+    def check(attack: str) -> None:
+        assert batch.got(attack) in request.module.ATTACKS[attack][0].split(" | ")
+        order = in_order(batch.attacks)
+        place = order.index(attack)
+        before, after = max(i for i in range(place) if order[i] is None), order.index(None, place)
+        assert {batch.results[i]["score"] for i in (before, after)} == honest_scores()
+
+    return check
+
+
+@pytest.fixture
+def untouched(batch: Batch) -> Callable[[int], None]:
+    """Return a test: nothing in the world around has changed, runs on, or was called, and how the command ended."""
+
+    def check(returncode: int) -> None:
+        assert batch.changes == [] and batch.left_running == [] and batch.contacts == []
+        assert batch.returncode == returncode
+
+    return check
 
 
 def in_order(attacks: Mapping[str, Attack]) -> list[str | None]:

@@ -13,8 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from grader.lessons.build import contract_imports
 from grader.lessons.checks import TASKS
 from grader.read.cells import originals_of
@@ -136,7 +134,7 @@ CELLS: dict[str, tuple[str, Write]] = {
     ),
     "a setup of its own": (READ, holds(notebook(cell("np = math = whole_number = None", SETUP), cell(RIGHT)))),
     "tasks of several lessons": (
-        "unreadable full pass",
+        "unreadable | full pass",
         holds(notebook(cell(RIGHT), cell("def schedule_prefixes(*a): pass\ndef block_mask(*a): pass\n"))),
     ),
 }  # fmt: skip
@@ -157,23 +155,19 @@ ATTACKS = FILES | {
 }
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=ascii)
 def test_an_attack_gets_what_its_answers_are_worth_and_its_neighbours_what_they_always_get(
-    batch: Any, attack: str
+    fair: Any, attack: str
 ) -> None:
-    assert batch.got(attack) in ATTACKS[attack][0]
-    assert batch.neighbours_are_unharmed(attack)
+    fair(attack)
 
 
-@pytest.mark.parametrize("attack", [name for name in FILES if FILES[name][0] == REFUSED])
-def test_what_cannot_be_read_says_why_in_a_sentence(batch: Any, attack: str) -> None:
-    reason = batch.of(attack)["reason"]
-    assert reason.endswith(".") and "/" not in reason and "Traceback" not in reason
+def test_the_world_around_is_as_it_was(untouched: Any) -> None:
+    untouched(1)  # some were not graded
 
 
-def test_the_world_around_is_as_it_was(batch: Any) -> None:
-    assert batch.changes == [] and batch.left_running == []
-    assert batch.returncode == 1  # some were not graded
+def test_what_cannot_be_read_says_why_in_a_sentence(batch: Any) -> None:
+    for reason in (batch.of(name)["reason"] for name in FILES if FILES[name][0] == REFUSED):
+        assert reason.endswith(".") and "/" not in reason and "Traceback" not in reason
 
 
 def test_a_terminal_gets_text_and_nothing_else(batch: Any) -> None:

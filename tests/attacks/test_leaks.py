@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pytest
 
 from grader.lessons.checks import TASKS
 from grader.lessons.hidden import lesson_02
@@ -37,7 +36,7 @@ def echo(where_hidden: str, else_: str = "return right(counts, size)", before: s
 
 
 ANSWER = "    return right(counts, size)"
-LATE = "3 partial 0 fail"  # by chance, a hidden case may look like a visible one
+LATE = "3 partial | 0 fail"  # by chance, a hidden case may look like a visible one
 REMEMBER = "seen.append(mark(counts, size)); return right(counts, size)"
 ATTACKS = {
     "the text of an error": ("0 fail", echo("raise KeyError(mark(counts, size))")),
@@ -68,7 +67,7 @@ ATTACKS = {
              "        for n in (1, 2): os.write(n, mark(counts, size).encode())\n        return right(counts, size)"),
     ),
     "a file for its own next process": (
-        "0 fail 0 error",
+        "0 fail | 0 error",
         echo("open('/tmp/kept', 'w').write(mark(counts, size)); os._exit(0)")
         + "\n# %%\nif os.path.exists('/tmp/kept'): raise KeyError(open('/tmp/kept').read())\ndef block_mask(*a): pass",
     ),
@@ -99,15 +98,9 @@ def leaked(text: str) -> list[str]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_no_hidden_input_comes_out(batch: Any, attack: str) -> None:
+def test_no_hidden_input_comes_out_and_the_points_are_those_of_the_answers(batch: Any, fair: Any, attack: str) -> None:
     assert leaked(str(batch.of(attack))) == []
-    assert batch.neighbours_are_unharmed(attack)
-
-
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_the_points_are_those_of_the_answers(batch: Any, attack: str) -> None:
-    assert batch.got(attack) in ATTACKS[attack][0]
+    fair(attack)
 
 
 def test_no_hidden_input_stands_in_the_table(batch: Any) -> None:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-import pytest
-
 # What could break something is tried only where the repository is out of sight, as in a sandbox that works.
 CAREFUL = "if os.path.exists(ROOT + '/pyproject.toml'): return 'the repository'\n"
 
@@ -121,11 +119,11 @@ PROCESSES: dict[str, tuple[str, str]] = {
     ),
     "another program": tries("subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'])"),
     "a bomb of processes": (
-        "0 error 0 timeout",
+        "0 error | 0 timeout",
         "import os\ndef conditional_acceptance(*a):\n    " + CAREFUL + "    while True: os.fork()\n",
     ),
     "a bomb of threads": (
-        "0 error 0 timeout",
+        "0 error | 0 timeout",
         "import threading, time\ndef conditional_acceptance(*a):\n"
         "    while True: threading.Thread(target=time.sleep, args=(1000,)).start()\n",
     ),
@@ -159,12 +157,11 @@ ATTACKS = {
 }
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_nothing_outside_is_reached_and_the_neighbours_get_what_they_always_get(batch: Any, attack: str) -> None:
-    assert batch.got(attack) in ATTACKS[attack][0]
-    assert batch.neighbours_are_unharmed(attack)
+def test_an_attack_gets_what_its_answers_are_worth_and_its_neighbours_what_they_always_get(
+    fair: Any, attack: str
+) -> None:
+    fair(attack)
 
 
-def test_the_world_around_is_as_it_was(batch: Any) -> None:
-    assert batch.changes == [] and batch.left_running == [] and batch.contacts == []
-    assert batch.returncode == 0
+def test_the_world_around_is_as_it_was(untouched: Any) -> None:
+    untouched(0)

@@ -12,15 +12,15 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbclient import NotebookClient
-from typer.testing import CliRunner
 
-from dspark_mini import cli, workspace
+from dspark_mini import workspace
 from dspark_mini.terminal import console, wrapped
-from dspark_mini.workspace import UserError, copy_lessons, lesson_names, record_check, reset_lesson
+from dspark_mini.workspace import copy_lessons, lesson_names, record_check, reset_lesson
 from grader import command, own_work
 from grader.check.report import FAIL, Report
 from grader.lessons.checks import TASKS
 from grader.own_work import after_lesson, next_notebook, unsaved, when_saved
+from tests.commands import typed
 
 Make = Callable[..., Path]
 LESSON = "02_parallel_drafting"
@@ -32,13 +32,6 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     copy_lessons(tmp_path / "work")
     return tmp_path / "work"
-
-
-def typed(*words: str) -> str:
-    """Type a command, and return what it printed or the sentence that refused it."""
-    done = CliRunner().invoke(cli.app, words)
-    assert done.exception is None or isinstance(done.exception, UserError), done.exception
-    return str(done.exception or done.stdout)
 
 
 def test_inside_work_commands_find_the_lessons_and_elsewhere_nothing_is_made(
@@ -78,7 +71,11 @@ def test_a_truncated_notebook_hides_no_other_and_hints_go_on(work: Path) -> None
     for said in (typed("check", "02"), typed("check")):
         assert f"{LESSON}.ipynb cannot be checked" in said and "`dspark-mini reset 02`" in said
         assert str(earlier.name) in said
-    assert re.search(r"1\.6 +cut_output +not started", said) and "Next: TODO 0.1" in said
+    for task in TASKS.values():
+        name = task.function + (r" \(given\)" if task.given else "")
+        points = f"0/{task.max_points}"
+        assert task.lesson == LESSON or re.search(rf"{re.escape(task.id)} +{name} +not started +{points}", said)
+    assert "Next: TODO 0.1" in said
     assert "Hint 1 of 3" in typed("hint", "2.1")
 
 

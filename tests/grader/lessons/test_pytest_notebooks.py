@@ -27,16 +27,8 @@ def submission(tmp_path: Path) -> Path:
 
 def pytest_of(path: Path) -> str:
     """Run pytest with the plugin alone, and return what it says."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "dspark_mini.pytest_notebooks",
-        "-p",
-        "no:cacheprovider",
-        str(path),
-    ]
+    plugins = ("-p", "dspark_mini.pytest_notebooks", "-p", "no:cacheprovider")
+    command = [sys.executable, "-m", "pytest", *plugins, str(path)]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
     done = subprocess.run(command, cwd=path.parent, env=environment, capture_output=True, text=True, timeout=120)
     return done.stdout + done.stderr
@@ -48,5 +40,7 @@ def test_notebook_that_lies_in_a_folder_is_not_run(submission: Path, tmp_path: P
 
 
 def test_notebook_that_is_named_shows_one_item_a_task(submission: Path, tmp_path: Path) -> None:
-    assert f"collected {len(tasks_of(submission.stem))} items" in pytest_of(submission)
+    said = pytest_of(submission)
+    assert f"collected {len(tasks_of(submission.stem))} items" in said
+    assert "TODO 2.2 is not started" in said and "Traceback" not in said
     assert (tmp_path / "was run").exists()
