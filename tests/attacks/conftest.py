@@ -5,21 +5,15 @@ The batch is graded by the command line, as an instructor would, in a process of
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import hashlib
 import itertools
 import json
 import math
 import os
 import re
-import signal
-import socket
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -32,12 +26,12 @@ from grader.lessons.build import contract_imports
 from grader.lessons.checks import TASKS
 from grader.lessons.paths import NOTEBOOKS, ROOT
 from grader.run.kit import grading_seed
+from tests.attacks.world import SECRET, changed, left_running, listening, own_children, snapshot
 
 LESSON, TASK = "02_parallel_drafting", TASKS["2.5"]
 RIGHT = contract_imports(TASK.reference_source) + TASK.reference_source
 PARTLY_RIGHT = RIGHT.replace("if tried else math.nan", "if tried else 0.0")
 ATTACKS_IN_A_ROW = 4
-SECRET = "the instructor's own secret"
 BUDGETS = {"calling.py": ("CALL_SECONDS", 0.8), "loader.py": ("CELL_SECONDS", 0.8)}
 SHORT = "from grader.run import process as p; p.CALL_SECONDS = p.CELL_SECONDS = 0.8; p.GRACE_SECONDS = 1.0; "
 # Runs `dspark-mini` with short budgets in the processes that grade and in those of the submissions.
@@ -88,6 +82,19 @@ class Batch:
         """The result of one attack."""
         return self.results[in_order(self.attacks).index(attack)]
 
+    def assert_fair(self, attack: str) -> None:
+        """Assert that an attack got what its answers are worth, and the honest ones around it what they always get."""
+        assert self.got(attack) in self.attacks[attack][0].split(" | ")
+        order = in_order(self.attacks)
+        place = order.index(attack)
+        before, after = max(i for i in range(place) if order[i] is None), order.index(None, place)
+        assert {self.results[i]["score"] for i in (before, after)} == honest_scores()
+
+    def assert_left_alone(self, returncode: int = 0) -> None:
+        """Assert that nothing around has changed, runs on or was called, and how the command ended."""
+        assert self.changes == [] and self.left_running == [] and self.contacts == []
+        assert self.returncode == returncode
+
     def got(self, attack: str) -> str:
         """Points and status of the attacked task, such as "full pass"; the status alone where there is no score."""
         result = self.of(attack)
@@ -103,28 +110,6 @@ class Batch:
         return self.output + self.results_text + self.rows_text
 
 
-@pytest.fixture(scope="session")
-def reference() -> str:
-    """The right solution of the task that is attacked."""
-    return RIGHT
-
-
-@pytest.fixture(scope="session")
-def grade_batch(tmp_path_factory: pytest.TempPathFactory, reference: str) -> Callable[[Mapping[str, Attack]], Batch]:
-    """Return a function that grades attacks, each between two honest submissions."""
-
-    def graded(attacks: Mapping[str, Attack]) -> Batch:
-        course = tmp_path_factory.mktemp("course")
-        for name in ("submitted", "home", "out", "tmp", "cwd"):
-            (course / name).mkdir()
-        (course / "home" / "secret.txt").write_text(SECRET)
-        with listening(course) as (places, contacts):
-            lay_out(course / "submitted", attacks, reference, places)
-            return run(course, attacks, contacts)
-
-    return graded
-
-
 @cache
 def honest_scores() -> set[int]:
     """The points of an honest solution that is right, and of one that is partly right."""
@@ -137,40 +122,21 @@ def honest_scores() -> set[int]:
 
 
 @pytest.fixture(scope="module")
-def batch(request: pytest.FixtureRequest, grade_batch: Callable[[Mapping[str, Attack]], Batch]) -> Batch:
-    """The batch with the attacks of a module."""
-    return grade_batch(request.module.ATTACKS)
+def batch(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Batch:
+    """Grade the attacks of a module, each between two honest submissions."""
+    course, attacks = tmp_path_factory.mktemp("course"), request.module.ATTACKS
+    for name in ("submitted", "home", "out", "tmp", "cwd"):
+        (course / name).mkdir()
+    (course / "home" / "secret.txt").write_text(SECRET)
+    with listening(course) as (places, contacts):
+        lay_out(course / "submitted", attacks, places)
+        return run(course, attacks, contacts)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Try every attack of a module's table in the tests that ask for one."""
     if "attack" in metafunc.fixturenames:
         metafunc.parametrize("attack", metafunc.module.ATTACKS, ids=ascii)
-
-
-@pytest.fixture
-def fair(request: pytest.FixtureRequest, batch: Batch) -> Callable[[str], None]:
-    """Return a test: an attack gets what its answers are worth, and its neighbours what they always get."""
-
-    def check(attack: str) -> None:
-        assert batch.got(attack) in request.module.ATTACKS[attack][0].split(" | ")
-        order = in_order(batch.attacks)
-        place = order.index(attack)
-        before, after = max(i for i in range(place) if order[i] is None), order.index(None, place)
-        assert {batch.results[i]["score"] for i in (before, after)} == honest_scores()
-
-    return check
-
-
-@pytest.fixture
-def untouched(batch: Batch) -> Callable[[int], None]:
-    """Return a test: nothing in the world around has changed, runs on, or was called, and how the command ended."""
-
-    def check(returncode: int) -> None:
-        assert batch.changes == [] and batch.left_running == [] and batch.contacts == []
-        assert batch.returncode == returncode
-
-    return check
 
 
 def in_order(attacks: Mapping[str, Attack]) -> list[str | None]:
@@ -180,7 +146,7 @@ def in_order(attacks: Mapping[str, Attack]) -> list[str | None]:
     return [*(name for group in groups for name in group), None]
 
 
-def lay_out(folder: Path, attacks: Mapping[str, Attack], reference: str, places: Mapping[str, str]) -> None:
+def lay_out(folder: Path, attacks: Mapping[str, Attack], places: dict[str, str]) -> None:
     """Write the submissions, with their places at the end of their names; honest ones are right and partly right."""
     honest = itertools.cycle((RIGHT, PARTLY_RIGHT))
     for place, name in enumerate(in_order(attacks)):
@@ -194,7 +160,7 @@ def lay_out(folder: Path, attacks: Mapping[str, Attack], reference: str, places:
             student_folder.mkdir()
             attack(student_folder)
         else:
-            write_notebook(student_folder, fill(attack, places | {"RIGHT": reference}))
+            write_notebook(student_folder, fill(attack, places | {"RIGHT": RIGHT}))
 
 
 def fill(text: str, places: Mapping[str, str]) -> str:
@@ -219,9 +185,9 @@ def run(course: Path, attacks: Mapping[str, Attack], contacts: list[str]) -> Bat
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # whatever outlives the grader becomes a child of this process
     before, running = snapshot(course), set(own_children())
     results_file = course / "out" / "results.json"
-    options = ["--json", str(results_file), "--csv", str(course / "out" / "results.csv"), "--jobs", "2"]
+    written = ["--json", str(results_file), "--csv", str(course / "out" / "results.csv")]
     done = subprocess.run(
-        [sys.executable, "-c", QUICK, "grade", str(course / "submitted"), *options],
+        [sys.executable, "-c", QUICK, "grade", str(course / "submitted"), *written, "--jobs", "2"],
         cwd=course / "cwd",
         env=os.environ
         | {"HOME": str(course / "home"), "TMPDIR": str(course / "tmp"), "DSPARK_SECRET": SECRET, "COLUMNS": "250"}
@@ -240,84 +206,3 @@ def run(course: Path, attacks: Mapping[str, Attack], contacts: list[str]) -> Bat
     return Batch(
         attacks, results, output, done.returncode, text, rows, changed(before, snapshot(course)), left, contacts
     )
-
-
-# --- What is looked at around a batch ----------------------------------------------------------------
-
-
-def snapshot(course: Path) -> dict[str, str]:
-    """Every file of the course, but for the results, and of the repository's rooms, with what is in it."""
-    rooms = [course, *(ROOT / name for name in ("dspark_mini", "grader", "solutions", "notebooks", "tests"))]
-    files = (path for room in rooms for path in room.rglob("*") if "__pycache__" not in path.parts)
-    return {str(path): _state(path) for path in files if path.parent != course / "out"}
-
-
-def _state(path: Path) -> str:
-    information = path.lstat()
-    plain = path.is_file() and not path.is_symlink() and information.st_size < 1 << 22
-    content = hashlib.sha256(path.read_bytes()).hexdigest() if plain else str(information.st_size)
-    return f"{information.st_mode} {content}"
-
-
-def changed(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
-
-
-def own_children() -> Iterator[int]:
-    """The processes that have this one as their parent."""
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if (folder / "stat").read_text().rpartition(")")[2].split()[1] == str(os.getpid()):
-                yield int(folder.name)
-
-
-def left_running(before: set[int]) -> list[str]:
-    """What still runs once all that was killed has had time to go; it is ended then."""
-    for _ in range(60):
-        found = [pid for pid in own_children() if pid not in before]
-        for pid in found:
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(pid, os.WNOHANG)
-        if not found:
-            return []
-        time.sleep(0.05)
-    lines = []
-    for pid in found:
-        with contextlib.suppress(OSError):
-            lines.append(Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " "))
-            os.kill(pid, signal.SIGKILL)
-    return lines
-
-
-@contextlib.contextmanager
-def listening(course: Path) -> Iterator[tuple[dict[str, str], list[str]]]:
-    """Listen on TCP, UDP and Unix sockets; yield the words that stand for places, and whoever has called."""
-    contacts: list[str] = []
-    abstract = f"\0{course}"
-    kinds = {
-        "TCP": (socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
-        "UDP": (socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
-        "ABSTRACT": (socket.AF_UNIX, socket.SOCK_STREAM, abstract),
-        "UNIX": (socket.AF_UNIX, socket.SOCK_STREAM, str(course / "s")),
-    }
-    here = {"ROOT": str(ROOT), "COURSE": str(course), "GRADER_SECRET": SECRET, "GRADER": os.getpid()}
-    places = {word: repr(place) for word, place in here.items()}
-    with contextlib.ExitStack() as stack:
-        for name, (family, kind, address) in kinds.items():
-            server = stack.enter_context(socket.socket(family, kind))
-            server.bind(address)
-            if kind == socket.SOCK_STREAM:
-                server.listen()
-            places[name] = repr(server.getsockname() if family == socket.AF_INET else address)
-            threading.Thread(target=_note, args=(server, name, kind, contacts), daemon=True).start()
-        yield places, contacts
-
-
-def _note(server: socket.socket, name: str, kind: int, contacts: list[str]) -> None:
-    with contextlib.suppress(OSError):
-        while True:
-            if kind == socket.SOCK_STREAM:
-                server.accept()[0].close()
-            else:
-                server.recv(100)
-            contacts.append(name)

@@ -272,10 +272,10 @@ ATTACKS = LOOPS | BOMBS | EXITS | PATCHES | LIES
 
 
 def test_an_attack_gets_what_its_answers_are_worth_and_its_neighbours_what_they_always_get(
-    fair: Any, attack: str
+    batch: Any, attack: str
 ) -> None:
-    fair(attack)
+    batch.assert_fair(attack)
 
 
-def test_the_world_around_is_as_it_was(untouched: Any) -> None:
-    untouched(0)
+def test_the_world_around_is_as_it_was(batch: Any) -> None:
+    batch.assert_left_alone()

@@ -156,13 +156,13 @@ ATTACKS = FILES | {
 
 
 def test_an_attack_gets_what_its_answers_are_worth_and_its_neighbours_what_they_always_get(
-    fair: Any, attack: str
+    batch: Any, attack: str
 ) -> None:
-    fair(attack)
+    batch.assert_fair(attack)
 
 
-def test_the_world_around_is_as_it_was(untouched: Any) -> None:
-    untouched(1)  # some were not graded
+def test_the_world_around_is_as_it_was(batch: Any) -> None:
+    batch.assert_left_alone(1)  # some were not graded
 
 
 def test_what_cannot_be_read_says_why_in_a_sentence(batch: Any) -> None:

@@ -98,13 +98,14 @@ def leaked(text: str) -> list[str]:
     ]  # fmt: skip
 
 
-def test_no_hidden_input_comes_out_and_the_points_are_those_of_the_answers(batch: Any, fair: Any, attack: str) -> None:
+def test_no_hidden_input_comes_out_and_the_points_are_those_of_the_answers(batch: Any, attack: str) -> None:
     assert leaked(str(batch.of(attack))) == []
-    fair(attack)
+    batch.assert_fair(attack)
 
 
 def test_no_hidden_input_stands_in_the_table(batch: Any) -> None:
-    assert leaked(batch.output) == [] and batch.changes == [] and batch.left_running == []
+    assert leaked(batch.output) == []
+    batch.assert_left_alone()
 
 
 def test_no_line_of_a_hidden_test_comes_out(batch: Any) -> None:

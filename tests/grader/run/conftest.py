@@ -13,9 +13,23 @@ from typing import Any
 import pytest
 
 from grader.run import process
+from grader.run.child.calling import Outcome, call
 from grader.run.process import Child, Piece, child_library
 
+GOOD = "\ndef good(x):\n    return x + 1\n"
+ENDS, HANGS = Outcome(error="ProcessEnded", died=True), Outcome(error="TimeoutError", timed_out=True)
 LIMITS = {"calling.py": ("CALL_SECONDS", 0.4), "loader.py": ("CELL_SECONDS", 0.4)}
+
+
+def asked(child: Child, function: str, *arguments: Any) -> Outcome:
+    """The outcome of a single call."""
+    (outcome,) = child.outcomes(function, [call(*arguments)])
+    return outcome
+
+
+def answers(child: Child) -> bool:
+    """Whether the function of GOOD still answers."""
+    return asked(child, "good", 1) == Outcome(value=2)
 
 
 @pytest.fixture(scope="module")

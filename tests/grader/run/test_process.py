@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,9 @@ import pytest
 
 from grader.check.comparison import same_value
 from grader.run import process
-from grader.run.child.calling import Call, LocalCaller, Outcome, call, unchanged
+from grader.run.child.calling import LocalCaller, Outcome, call, unchanged
 from grader.run.process import Child, Piece, RemoteCaller, child_library
+from tests.grader.run.conftest import ENDS, GOOD, HANGS, answers, asked
 
 pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks at processes in /proc"),
@@ -27,18 +28,6 @@ pytestmark = [
 ]
 Processes = Callable[[str], list[int]]
 Start = Callable[..., Child]
-GOOD = "\ndef good(x):\n    return x + 1\n"
-ENDS, HANGS = Outcome(error="ProcessEnded", died=True), Outcome(error="TimeoutError", timed_out=True)
-
-
-def asked(child: Child, function: str, it: Call) -> Outcome:
-    """The outcome of a single call."""
-    (outcome,) = child.outcomes(function, [it])
-    return outcome
-
-
-def answers(child: Child) -> bool:
-    return asked(child, "good", call(1)) == Outcome(value=2)
 
 
 # --- What a child can reach --------------------------------------------------------------------------
@@ -53,9 +42,9 @@ def test_a_child_without_a_sandbox_imports_neither_the_reference_nor_the_tests_a
         "def environment(): return dict(os.environ)"
     )
     for name in ("dspark_mini.drafting", "grader.lessons.checks", "grader.check.judges", "solutions", "tests"):
-        assert asked(child, "module", call(name)).error == "ModuleNotFoundError"
-    assert asked(child, "module", call("dspark_mini.inputs")) == Outcome(value="dspark_mini.inputs")
-    environment = asked(child, "environment", call()).value
+        assert asked(child, "module", name).error == "ModuleNotFoundError"
+    assert asked(child, "module", "dspark_mini.inputs") == Outcome(value="dspark_mini.inputs")
+    environment = asked(child, "environment").value
     assert set(environment) <= {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "PATH", "LC_CTYPE"}
 
 
@@ -65,7 +54,7 @@ def test_standard_streams_of_a_child_are_empty_but_take_any_text(start: Start) -
         "try:\n    input()\nexcept EOFError:\n    ended = True\n"
         "def f():\n    print('γ')\n    return [ended, sys.stdin.read()]"
     )
-    assert not child.errors and asked(child, "f", call()) == Outcome(value=[True, ""])
+    assert not child.errors and asked(child, "f") == Outcome(value=[True, ""])
 
 
 # --- Pieces that misbehave ---------------------------------------------------------------------------
@@ -89,32 +78,23 @@ def test_pieces_that_hang_or_end_the_process_cost_only_what_they_define(start: S
         5: "ZeroDivisionError",
     }
     assert child.defined == {"first", "later", "good"}
-    assert asked(child, "first", call()) == Outcome(value=1) and answers(child)
+    assert asked(child, "first") == Outcome(value=1) and answers(child)
 
 
-def test_the_children_after_the_first_define_the_same(start: Start) -> None:
-    child = start(
-        "n = 0\ndef leaves():\n    import os\n    os._exit(0)\ndef count():\n    global n\n    n += 1\n    return n",
-        "1/0",
-    )
-    assert [asked(child, "count", call()).value for _ in range(3)] == [1, 2, 3]
+LEAVES = "n = 0\ndef leaves():\n    import os\n    os._exit(0)\ndef count():\n    global n\n    n += 1\n    return n\n"
+
+
+@pytest.mark.parametrize(
+    ("end", "statements"),
+    [("1 / 0", False), ("raise TimeoutError('no network')", False), ("import time\ntime.sleep(60)", True)],
+)
+def test_the_children_after_the_first_define_the_same(start: Start, end: str, statements: bool) -> None:
+    child = start(LEAVES + end, statements=statements)
+    assert [asked(child, "count").value for _ in range(3)] == [1, 2, 3]
     defined, errors = child.defined, dict(child.errors)
-    assert asked(child, "leaves", call()) == ENDS
-    assert asked(child, "count", call()).value == 1
+    assert asked(child, "leaves") == ENDS
+    assert asked(child, "count").value == 1
     assert (child.defined, child.errors) == (defined, errors)
-
-
-def test_a_cell_that_raises_timeout_error_keeps_its_functions_after_a_restart(start: Start) -> None:
-    child = start(GOOD + "def leaves():\n    import os\n    os._exit(0)\nraise TimeoutError('no network')\n")
-    assert answers(child) and asked(child, "leaves", call()) == ENDS
-    assert answers(child)
-
-
-def test_a_file_with_a_slow_statement_keeps_its_functions_after_a_restart(start: Start) -> None:
-    source = GOOD + "def leaves():\n    import os\n    os._exit(0)\nimport time\ntime.sleep(60)\n"
-    child = start(source, statements=True)
-    assert answers(child) and asked(child, "leaves", call()) == ENDS
-    assert answers(child)
 
 
 def test_a_submission_too_large_for_the_wire_costs_only_itself(start: Start) -> None:
@@ -156,7 +136,7 @@ def test_no_process_that_a_function_starts_survives_close(
 ) -> None:
     child = start(STAYS + GOOD)
     for name in ("fork", "forks_of_forks", "busy_fork", "fork_that_ignores_signals", "another_program"):
-        assert asked(child, name, call()) == Outcome()
+        assert asked(child, name) == Outcome()
         assert answers(child)
     assert len(running(str(own))) >= 8
     child.close()
@@ -165,7 +145,7 @@ def test_no_process_that_a_function_starts_survives_close(
 
 def test_no_process_survives_the_one_that_started_it(start: Start, own: Path, still_running: Processes) -> None:
     child = start(STAYS + GOOD)
-    assert asked(child, "fork_of_a_process_that_is_gone", call()) in (ENDS, HANGS)
+    assert asked(child, "fork_of_a_process_that_is_gone") in (ENDS, HANGS)
     assert still_running(str(own)) == []
     assert answers(child)
 
@@ -192,7 +172,7 @@ def test_a_child_that_is_closed_starts_again_when_it_is_called(start: Start, own
 def test_no_descriptor_of_the_grader_is_left_open(start: Start) -> None:
     before = len(os.listdir("/proc/self/fd"))
     child = start("def f():\n    import os\n    os._exit(0)" + GOOD)
-    asked(child, "f", call())
+    asked(child, "f")
     assert answers(child)
     child.close()
     assert len(os.listdir("/proc/self/fd")) == before
@@ -202,29 +182,10 @@ def test_the_folder_of_the_library_goes_away() -> None:
     with child_library() as folder:
         files = {str(path.relative_to(folder)) for path in folder.rglob("*.py")}
     assert not folder.exists()
-    assert files == {
-        "grader/__init__.py",
-        "grader/run/__init__.py",
-        *(
-            f"grader/run/child/{name}.py"
-            for name in (
-                "__init__",
-                "calling",
-                "generators",
-                "imports",
-                "limits",
-                "loader",
-                "lookalikes",
-                "main",
-                "wire",
-            )
-        ),
-        "dspark_mini/__init__.py",
-        *(
-            f"dspark_mini/{name}.py"
-            for name in ("bias_rows", "contracts", "conversion", "inputs", "kinds", "rules", "violations")
-        ),
-    }
+    child = "__init__ calling generators imports limits loader lookalikes main wire"
+    library = "__init__ bias_rows contracts conversion inputs kinds rules violations"
+    names = ["grader/__init__", "grader/run/__init__", *(f"grader/run/child/{name}" for name in child.split())]
+    assert files == {f"{name}.py" for name in (*names, *(f"dspark_mini/{name}" for name in library.split()))}
 
 
 @pytest.mark.parametrize("file", ["numpy.py", "grader/run/child/loader.py"])
@@ -243,7 +204,7 @@ def test_a_large_answer_arrives_in_time(start: Start, monkeypatch: pytest.Monkey
     monkeypatch.setattr(process, "CALL_SECONDS", 20)
     child = start("import numpy as np\nx = [np.zeros(1 << 20)] * 2\ndef f():\n    return x\n")
     begin = time.process_time()
-    assert len(asked(child, "f", call()).value) == 2
+    assert len(asked(child, "f").value) == 2
     assert time.process_time() - begin < 0.3
 
 
@@ -269,29 +230,25 @@ ODD = ["range(3)", "deque([0, 1])", "OrderedDict(a=1)", "np.matrix([[1]])", "np.
 SAME += "".join(f"\ndef odd{i}():\n    return {odd}\n" for i, odd in enumerate(ODD))
 
 
-@pytest.fixture(scope="module")
-def twins(quick: Path) -> Iterator[Callable[[str, Call], tuple[Outcome, Outcome]]]:
-    """Make one call of a function in this process and in a child."""
-    child = Child(quick, [Piece(SAME, "cell")], sandbox=False)
+def test_changes_errors_and_odd_results_are_the_same_in_a_child(quick: Path) -> None:
     names: dict[str, Any] = {}
     exec(compile(SAME, "cell", "exec"), names)
-    yield lambda name, it: (*LocalCaller(names[name]).outcomes([it]), *RemoteCaller(child, name).outcomes([it]))
+    child = Child(quick, [Piece(SAME, "cell")], sandbox=False)
+
+    def both(name: str, *arguments: Any) -> tuple[Outcome, Outcome]:
+        it = [call(*arguments)]
+        return (*LocalCaller(names[name]).outcomes(it), *RemoteCaller(child, name).outcomes(it))
+
+    for value in ([1, 2], np.zeros(3), {0: [1]}, np.array([7])):
+        here, there = both("changes", value)
+        assert here.changed == there.changed and unchanged(here.value, there.value)
+    here, there = both("raises", 2)
+    assert here == there == Outcome(error="ValueError", message="x[2] is bad", line=14)
+    for i, odd in enumerate(ODD):
+        here, there = both(f"odd{i}")
+        for expected in ([0, 1, 2], [0, 1], {"a": 1}, [[1]], 1.0, [1.0]):
+            assert same_value(expected, here.value) == same_value(expected, there.value), odd
     child.close()
-
-
-@pytest.mark.parametrize("value", [[1, 2], np.zeros(3), {0: [1]}, np.array([7])])
-def test_changes_and_errors_are_the_same_in_a_child(twins: Any, value: Any) -> None:
-    here, there = twins("changes", call(value))
-    assert here.changed == there.changed and unchanged(here.value, there.value)
-    assert twins("raises", call(2))[0] == twins("raises", call(2))[1]
-    assert twins("raises", call(2))[1] == Outcome(error="ValueError", message="x[2] is bad", line=14)
-
-
-@pytest.mark.parametrize("odd", ODD)
-def test_odd_results_are_judged_alike_here_and_in_a_child(twins: Any, odd: str) -> None:
-    here, there = twins(f"odd{ODD.index(odd)}", call())
-    for expected in ([0, 1, 2], [0, 1], {"a": 1}, [[1]], 1.0, [1.0]):
-        assert same_value(expected, here.value) == same_value(expected, there.value)
 
 
 def test_children_work_side_by_side_in_threads(own: Path, running: Processes) -> None:
@@ -300,7 +257,7 @@ def test_children_work_side_by_side_in_threads(own: Path, running: Processes) ->
     def one(n: int) -> None:
         child = Child(own, [Piece(f"def f(x):\n    return [x, {n}]", "cell")], sandbox=False)
         try:
-            results.extend(asked(child, "f", call(i)).value == [i, n] for i in range(20))
+            results.extend(asked(child, "f", i).value == [i, n] for i in range(20))
         finally:
             child.close()
 
