@@ -66,14 +66,6 @@ CONFINED = tries(
     command_lines_of_others="for file in glob.glob('/proc/[0-9]*/cmdline'):\n    with contextlib.suppress(OSError):\n"
     "        if '--json' in open(file, errors='replace').read(): return True",
     grader_by_its_number="return os.path.exists(f'/proc/{GRADER}')",
-    capabilities="status = dict(line.split(':', 1) for line in open('/proc/self/status'))\n"
-    "return int(status['CapEff'], 16) or int(status['CapPrm'], 16) or int(status['NoNewPrivs']) == 0",
-    file_system="return ctypes.CDLL(None).mount(b'none', b'/tmp', b'tmpfs', 0, None) == 0",
-    user_namespace="return ctypes.CDLL(None).unshare(0x10000000) == 0",
-    root="os.chroot('/tmp')\nreturn True",
-    shared_memory="return ctypes.CDLL(None).shmget(4711, 10, 0o1666) != -1",
-    priority="os.nice(-5)\nreturn True",
-    limits="import resource\nresource.setrlimit(resource.RLIMIT_AS, (1 << 40, 1 << 40))\nreturn True",
 )
 NETWORK = seeks(
     tcp="return socket.create_connection(TCP, 1)",

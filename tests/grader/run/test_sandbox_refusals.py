@@ -25,17 +25,13 @@ def refusal() -> str:
     return str(caught.value)
 
 
-def test_without_bubblewrap_the_refusal_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
-    assert "sudo apt install bubblewrap" in refusal()
-
-
-def test_on_another_system_the_refusal_says_that_only_linux_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert "needs Linux" in refusal()
-
-
-def test_without_pyseccomp_the_refusal_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_refusal_says_what_is_missing_and_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", "/nowhere")
+        assert "sudo apt install bubblewrap" in refusal()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "platform", "darwin")
+        assert "needs Linux" in refusal()
     monkeypatch.setitem(sys.modules, "pyseccomp", None)
     sandbox.denied_rules.cache_clear()
     assert 'pip install -e ".[grade]"' in refusal()
@@ -50,14 +46,11 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
 
 
-def test_where_bubblewrap_fails_the_refusal_repeats_its_words(broken: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox, "FORBIDDING", {})
-    assert "setting up uid map: Permission denied" in refusal()
-
-
-def test_where_a_setting_forbids_user_namespaces_the_refusal_names_it(
+def test_where_bubblewrap_fails_the_refusal_repeats_its_words_or_names_the_setting(
     broken: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sandbox, "FORBIDDING", {})
+    assert "setting up uid map: Permission denied" in refusal()
     now = Path("/proc/sys/user/max_user_namespaces").read_text().strip()
     monkeypatch.setattr(sandbox, "FORBIDDING", {"user.max_user_namespaces": (now, "10000")})
     assert "`sudo sysctl user.max_user_namespaces=10000`" in refusal()
