@@ -15,18 +15,17 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 from rich.console import Console, Group
 from typer.testing import CliRunner
 
-from dspark_mini import appendix, backends, cli, race_view, viz
+from dspark_mini import appendix, backends, cli, race_view
 from dspark_mini.backends import hardware, load_model, model_errors
 from dspark_mini.engine import Round
 from dspark_mini.lm import SmallLM, load
 from dspark_mini.race import METHODS, RaceOptions, TimedText
 from dspark_mini.race_table import closing_lines, result_table
-from dspark_mini.race_view import legend, list_words, round_text, run_race, show_texts
+from dspark_mini.race_view import legend, round_text, run_race, show_texts
 from dspark_mini.trace import Trace
 from dspark_mini.workspace import UserError
 
@@ -211,25 +210,6 @@ def test_torchs_errors_become_sentences_and_bugs_stay_bugs(monkeypatch: pytest.M
         raise ValueError("There are no weights here.")
     with pytest.raises(RuntimeError, match="a bug"), model_errors("cpu"):
         raise RuntimeError("a bug")
-
-
-def test_the_picture_has_a_bar_per_method_with_its_tau_and_a_curve_with_a_gap() -> None:
-    figure = viz.race_picture([PLAIN, DSPARK, DSPARK | {"method": "dflash", "speedup": 0.9, "tau": 3.2}])
-    upper, lower = figure.axes
-    assert [bar.get_width() for bar in upper.patches] == [1.5, 0.9]
-    assert [text.get_text() for text in upper.texts] == ["1.50  τ 5.2", "0.90  τ 3.2"]
-    curves = {line.get_label(): line for line in lower.lines}
-    assert np.isnan(np.asarray(curves["dspark"].get_ydata())[2])
-    assert len({(line.get_linestyle(), line.get_marker()) for line in curves.values()}) == 2
-    with pytest.raises(ValueError, match="drafter"):
-        viz.race_picture([PLAIN])
-
-
-def test_the_words_of_a_prompt_are_listed_and_can_be_used(model: SmallLM) -> None:
-    out = console()
-    list_words(out)
-    words = printed(out).split()
-    assert len(model.tokenizer.encode(" ".join(words))) == len(words) == len(model.tokenizer.words) - 2
 
 
 def test_a_bundle_without_solutions_says_why_it_cannot_race(monkeypatch: pytest.MonkeyPatch) -> None:

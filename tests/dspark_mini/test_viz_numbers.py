@@ -73,10 +73,6 @@ def test_masks_have_every_cell_in_its_group() -> None:
     (ax,) = viz.mask_picture(mask, 4, [1, 4], 2).axes
     columns = check_mask(ax, mask)
     assert columns[4] - columns[3] > 2 and columns[6] - columns[5] == 1.5  # context | block 1 | block 2
-    outlines = [patch.get_extents().transformed(ax.transData.inverted()) for patch in ax.patches]
-    assert [round((box.x0 + box.x1) / 2, 3) for box in outlines] == [1, 4]
-    (ax,) = viz.mask_picture(np.ones((2, 4), dtype=int), 4, block_length=1, positions=[0, 1, 1, 2]).axes
-    assert ticks(ax, "x") == ["0", "1", "1", "2"] and len(centres(ax, "may attend")) == 8
     (ax,) = viz.tree_mask_picture(tree_mask(TREE["parents"], 3), TREE["parents"], ["a", "b", "c", "d"]).axes
     check_mask(ax, tree_mask(TREE["parents"], 3))
     assert ticks(ax, "y") == ["a", "b", "c", "d"]
@@ -91,30 +87,6 @@ def test_acceptance_has_gaps_and_names_at_the_ends() -> None:
     assert np.isnan(line(ax, "DFlash")[1][1]) and line(ax, "DFlash")[2] == (3, 0.5)
     heights = {text.get_text(): text.get_position()[1] for text in ax.texts}
     assert heights["DFlash"] == 0.5 and "none (no data)" in heights
-    (ax,) = viz.acceptance_decay({name: [1.0] for name in "abcd"}).axes
-    assert min(np.diff(sorted(text.get_position()[1] for text in ax.texts))) > 0.07
-    assert len({(found.get_linestyle(), found.get_marker()) for found in ax.lines if found.get_label() in "abcd"}) == 4
-
-
-def test_lines_keep_their_style_in_every_panel() -> None:
-    figure = viz.lines({"speed": {"a": [1, 2], "b": [3, NAN]}, "budget": {"b": [5, 6]}}, [1, 8], "users")
-    speed, budget = figure.axes
-    assert line(speed, "a") == [(1, 1), (8, 2)] and line(budget, "b") == [(1, 5), (8, 6)]
-    assert len({found.get_linestyle() for ax in figure.axes for found in ax.lines if found.get_label() == "b"}) == 1
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b"]
-    (ax,) = viz.lines({"Θ": {"Θ": range(12)}}, [2**k for k in range(12)], "B", {"stop": 2}, log_x=True).axes
-    assert ticks(ax, "x") == ["1", "4", "16", "64", "256", "1024"]
-    assert [text.get_text() for text in ax.texts] == ["stop"]
-    assert any(found.get_xdata()[0] == 2 and found.get_linestyle() == ":" for found in ax.lines)
-
-
-def test_the_best_length_and_the_yield_of_each_curve() -> None:
-    (ax,) = viz.speed_by_length({"raw": [0.8, 1.2, 1.5], "calibrated": [0.8, 1.3, 1.1]}).axes
-    assert [y for _, y in line(ax, "raw: best at 2")] == [0.8, 1.2, 1.5] and line(ax, "calibrated: best at 1")
-    rings = [tuple(found.get_xydata()[0]) for found in ax.lines if found.get_fillstyle() == "none"]
-    assert rings == [(2, 1.5), (1, 1.3)]
-    figure = viz.tokens_per_round({"chain": ([1, 2], [1.5, 1.75]), "tree": ([1, 2], [1.5, 2.0])})
-    assert line(figure.axes[0], "tree") == [(1, 1.5), (2, 2.0)] and texts(figure) == ["chain", "tree"]
 
 
 def test_confidences_their_survival_and_what_a_threshold_keeps() -> None:
@@ -159,19 +131,6 @@ def test_distributions_their_overlap_and_what_is_emitted() -> None:
     assert [hatched(ax)[0] for ax in axes] == [False, True, False] and ticks(axes[0], "x") == ["A", "B", "C"]
 
 
-def test_biases_and_shares() -> None:
-    first, second = viz.bias_tables({"a": [[1.0, -0.5], [0.0, 2.0]], "b": np.zeros((2, 2))}, before=["of", "no"]).axes
-    found = {text.get_position(): text.get_text() for text in first.texts}
-    assert found == {(0, 0): "1", (1, 0): "−0.5", (0, 1): "0", (1, 1): "2"} and ticks(first, "y") == ["of", "no"]
-    low, zero = first.collections[0].get_facecolor()[[1, 2]]
-    assert low[0] > low[2] and np.ptp(zero[:3]) < 0.05 and second.get_title() == "b"  # brown, grey
-    assert texts(viz.bias_tables({"a": np.eye(40)})) == []  # too small for numbers
-    figure = viz.block_shares({"a": [0.25, 0.75], "b": [0.5, 0.5]}, ["of course", "no problem"])
-    (ax,) = figure.axes
-    assert [bar.get_width() for bar in ax.patches] == [0.25, 0.75, 0.5, 0.5] and len(set(hatched(ax))) == 2
-    assert texts(figure) == ["0.25", "0.75", "0.50", "0.50"] and ticks(ax, "y") == ["of course", "no problem"]
-
-
 def test_diagrams_have_an_arrow_for_each_input_and_each_output() -> None:
     figure = viz.who_depends_on_what(3)
     assert {"3 forwards", "1 forward", "1 forward + a light chain"} <= set(texts(figure))
@@ -183,13 +142,6 @@ def test_diagrams_have_an_arrow_for_each_input_and_each_output() -> None:
     assert count(figure.axes[0], FancyBboxPatch) == (4 + 1 + 3) + (3 + 1 + 3)
     (late,) = viz.block_layouts({"late": ([7, 99], [1, 2])}).axes  # a wrong layout is drawn as well
     assert count(late, FancyArrowPatch) == 2 + 1
-
-
-def test_a_query_reads_the_fused_features_before_the_anchor_and_the_whole_block() -> None:
-    figure = viz.kv_injection(anchor_position=4, block_size=2, layers=6, feature_layers=[0, 3])
-    assert texts(figure).count("K, V") == 4 + 3 and "RMSNorm(W [h₀; h₃])" in texts(figure)
-    # into the target 4, out of two of its layers, 4 fused rows; 3 rows of the block; 7 into the query; 2 drafts
-    assert count(figure.axes[0], FancyArrowPatch) == 4 + 2 + 4 + 3 + 7 + 2
 
 
 def test_schedules_and_flat_batches_have_every_token_in_its_group() -> None:
@@ -242,7 +194,7 @@ def test_rounds_show_the_fate_of_each_draft() -> None:
     assert texts(cache) == ["three of four", "x₀", "x₁", "x₂", "x₃", "x₄"]
     assert [patch.get_facecolor()[3] > 0 for patch in cache.axes[0].patches] == [True] * 4 + [False]
     figure = viz.draft_fates({"a run": round_totals([4, 4], [3, 4], [2, 4], [3, 5])})
-    assert texts(figure) == ["τ = 4.00"] and [bar.get_width() for bar in figure.axes[0].patches] == [6, 1, 1]
+    assert [bar.get_width() for bar in figure.axes[0].patches] == [6, 1, 1]
 
 
 def test_a_tree_has_its_nodes_by_depth_and_a_thick_path() -> None:
@@ -255,10 +207,3 @@ def test_a_tree_has_its_nodes_by_depth_and_a_thick_path() -> None:
     assert root[0] < first[0] < a[0] == b[0] < below[0]
     assert first[1] == (a[1] + b[1]) / 2 and b[1] == below[1] and root[1] == first[1]
     assert texts(viz.draft_tree({"tokens": [], "parents": [], "log_probs": []})) == ["x₀"]
-
-
-def test_the_bug_map_names_every_stage_bug_and_symptom() -> None:
-    figure = viz.bug_map({"draft": {"8.1": "slow", "8.2": "wrong"}, "verify": {}, "commit": {"8.3": "slow"}})
-    assert sorted(texts(figure)) == sorted(["draft", "verify", "commit", "8.1", "8.2", "8.3", "slow", "wrong"])
-    bugs = viz.bug_map({"stage": {str(number): str(number) for number in range(4)}}).axes[0].patches[1:5]
-    assert len({(bug.get_linestyle(), bug.get_facecolor()[3] > 0) for bug in bugs}) >= 3

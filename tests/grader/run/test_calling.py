@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import signal
 import sys
 import threading
 import time
@@ -61,8 +62,6 @@ def poke(x: Any) -> None:
 
 CHANGES: list[tuple[Any, Function]] = [
     ([1, 2], lambda x: x.append(3)),
-    ([2, 1], lambda x: x.sort()),
-    ([[1], [2]], lambda x: x[1].append(3)),
     (([1],), lambda x: x[0].append(1)),
     ([1.0], lambda x: x.__setitem__(0, 1)),
     ([1], lambda x: x.__setitem__(0, True)),
@@ -70,7 +69,6 @@ CHANGES: list[tuple[Any, Function]] = [
     ([0.0], lambda x: x.__setitem__(0, -0.0)),
     ([NAN], lambda x: x.__setitem__(0, 0.0)),
     ({1: [2]}, lambda x: x[1].append(3)),
-    ({1: 2}, lambda x: x.pop(1)),
     ({1: 2, 3: 4}, lambda x: x.update({1: x.pop(1)})),
     ({1: np.zeros(2)}, lambda x: poke(x[1])),
     (np.zeros(3), poke),
@@ -79,7 +77,6 @@ CHANGES: list[tuple[Any, Function]] = [
     (np.array([0.0]), lambda x: x.__imul__(-1)),
     (np.array([1, 256]), lambda x: x.byteswap(inplace=True)),
     ([np.arange(3)], lambda x: x.__setitem__(0, x[0].astype(float))),
-    ([np.arange(3)], lambda x: x.__setitem__(0, x[0].tolist())),
     (BiasRows("bias", {1: np.ones(2)}, 2), lambda x: poke(x.rows[1])),
 ]
 
@@ -97,11 +94,6 @@ def test_a_contract_on_the_function_itself_converts_nothing_twice_and_hides_no_l
     got = outcome(takes(row=logits("V"))(written(source)), np.zeros(2))
     assert (got.error, got.line) == ("ZeroDivisionError", 3)
     assert outcome(takes(x=logits("V"))(poke), np.zeros(2)).changed
-
-
-def test_wrong_numbers_of_arguments_are_a_type_error_without_a_line() -> None:
-    got = outcome(written("def f(a): pass"), 1, 2)
-    assert (got.error, got.line) == ("TypeError", None)
 
 
 def test_a_hostile_key_in_an_argument_counts_as_a_change() -> None:
@@ -142,13 +134,8 @@ def test_chosen_uniforms_come_first_however_they_are_drawn() -> None:
     first, between, token, single, (fourth, drawn) = got.value
     assert (first, between, token, fourth) == (0.0, 3.0, 1, 0.75) and single < 1.0 and not got.changed
     assert 0.0 < drawn < 1.0 and drawn != 0.75
-
-
-def test_a_scripted_generator_is_a_generator_in_all_other_ways() -> None:
-    got = outcome(lambda rng: (isinstance(rng, np.random.Generator), rng.gumbel(size=3), rng.random()), Seed(5, (0.0,)))
-    real = np.random.default_rng(5).gumbel(size=3)
-    assert got.value[0] and got.value[1].tolist() == real.tolist() and got.value[2] == 0.0
-    assert outcome(lambda rng: rng.uniform([0.0, 2.0], 4.0), Seed(0, (0.5, 0.25))).value.tolist() == [2.0, 2.5]
+    others = outcome(lambda rng: (isinstance(rng, np.random.Generator), rng.gumbel(size=3)), Seed(5, (0.0,))).value
+    assert others[0] and others[1].tolist() == np.random.default_rng(5).gumbel(size=3).tolist()
 
 
 # --- Results -----------------------------------------------------------------------------------------
@@ -210,20 +197,15 @@ def raising(error: BaseException | type[BaseException]) -> Function:
     ("error", "name", "message"),
     [
         (KeyError("x"), "KeyError", "'x'"),
-        (ZeroDivisionError, "ZeroDivisionError", ""),
         (NotImplementedError("TODO 2.1: go"), "NotImplementedError", "TODO 2.1: go"),
-        (ValueError("confidences[2] is bad"), "ValueError", "confidences[2] is bad"),
         (OwnValueError("own"), "ValueError", "own"),
         (UnicodeDecodeError("utf-8", b"x", 0, 1, "why"), "ValueError", "'utf-8' codec can't decode byte"),
         (np.linalg.LinAlgError("singular"), "ValueError", "singular"),
         (SystemExit(3), "SystemExit", "3"),
-        (GeneratorExit, "GeneratorExit", ""),
-        (StopIteration(1), "StopIteration", "1"),
         (Unspeakable(), "Unspeakable", ""),
         (NoText(), "NoText", ""),
         (OwnError("mine"), "OwnError", "mine"),
         (TimeoutError("mine"), "TimeoutError", "mine"),
-        (MemoryError(), "MemoryError", ""),
     ],
 )
 def test_every_exception_becomes_an_outcome(error: Any, name: str, message: str) -> None:
@@ -233,8 +215,9 @@ def test_every_exception_becomes_an_outcome(error: Any, name: str, message: str)
 
 
 def test_an_interrupt_by_the_user_is_not_swallowed() -> None:
-    with pytest.raises(KeyboardInterrupt):
-        outcome(raising(KeyboardInterrupt))
+    for interrupted in (raising(KeyboardInterrupt), lambda: signal.raise_signal(signal.SIGINT)):
+        with pytest.raises(KeyboardInterrupt):
+            outcome(interrupted)
 
 
 @pytest.mark.parametrize(

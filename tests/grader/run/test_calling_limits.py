@@ -10,34 +10,14 @@ import threading
 import time
 import tracemalloc
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from grader.run.child import calling
-from grader.run.child.calling import LocalCaller, Outcome, call
-
-Function = Callable[..., Any]
-
-
-def outcome(function: Function, *args: Any) -> Outcome:
-    (only,) = LocalCaller(function).outcomes([call(*args)])
-    return only
-
-
-def written(source: str) -> Function:
-    """Define a function f in a file of its own, as a learner's cell does."""
-    namespace: dict[str, Any] = {"np": np, "time": time}
-    exec(compile(source, "cell", "exec"), namespace)
-    function: Function = namespace["f"]
-    return function
-
-
-def fails() -> None:
-    raise KeyError
-
+from grader.run.child.calling import Outcome
+from tests.grader.run.test_calling import outcome, raising, written
 
 # --- Time --------------------------------------------------------------------------------------------
 
@@ -83,17 +63,11 @@ def test_a_call_that_takes_too_long_is_interrupted(how: str, kind: str) -> None:
 def test_neither_alarm_nor_handler_nor_thread_is_left_behind() -> None:
     numbers = signal.SIGALRM, signal.SIGINT
     before, threads = [signal.getsignal(number) for number in numbers], threading.active_count()
-    for function in (lambda: 1, fails, written(HANGS["loop"])):
+    for function in (lambda: 1, raising(KeyError), written(HANGS["loop"])):
         outcome(function)
         assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0) and threading.active_count() == threads
         assert [signal.getsignal(number) for number in numbers] == before
     time.sleep(0.2)
-
-
-@pytest.mark.usefixtures("kind")
-def test_ctrl_c_still_interrupts_a_call() -> None:
-    with pytest.raises(KeyboardInterrupt):
-        outcome(lambda: signal.raise_signal(signal.SIGINT))
 
 
 def test_a_call_in_another_thread_works_without_a_limit() -> None:
@@ -123,18 +97,12 @@ def noisy(x: Any) -> Any:
 def test_prints_warnings_and_logging_do_not_escape(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
 ) -> None:
-    monkeypatch.setattr(logging.getLogger(), "handlers", [])
-    streams = sys.stdout, sys.stderr
-    assert outcome(noisy, 3) == Outcome(value=3)
-    assert capfd.readouterr() == ("", "") and not recwarn.list
+    stream, streams = io.StringIO(), (sys.stdout, sys.stderr)
+    for handlers in ([], [logging.StreamHandler(stream)]):  # the second was set up in an earlier cell
+        monkeypatch.setattr(logging.getLogger(), "handlers", handlers)
+        assert outcome(noisy, 3) == Outcome(value=3)
+    assert capfd.readouterr() == ("", "") and not recwarn.list and stream.getvalue() == ""
     assert (sys.stdout, sys.stderr) == streams
-
-
-def test_logging_that_was_set_up_in_an_earlier_cell_does_not_escape(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = io.StringIO()
-    monkeypatch.setattr(logging.getLogger(), "handlers", [logging.StreamHandler(stream)])
-    assert outcome(noisy, 3) == Outcome(value=3)
-    assert stream.getvalue() == ""
 
 
 @pytest.mark.parametrize("action", ["error", "always"])
@@ -154,7 +122,7 @@ def test_output_comes_back_after_an_exception_and_after_a_change_of_the_streams(
         np.seterr(all="raise")
         raise KeyError
 
-    for function in (fails, replaces, written(HANGS["loop"]), lambda: sys.stdout.close()):
+    for function in (raising(KeyError), replaces, written(HANGS["loop"]), lambda: sys.stdout.close()):
         before = np.geterr()
         outcome(function)
         assert np.geterr() == before
