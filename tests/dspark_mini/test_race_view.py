@@ -25,7 +25,7 @@ from dspark_mini.engine import Round
 from dspark_mini.lm import SmallLM, load
 from dspark_mini.race import METHODS, RaceOptions, TimedText
 from dspark_mini.race_table import closing_lines, result_table
-from dspark_mini.race_view import legend, round_text, run_race, show_texts
+from dspark_mini.race_view import legend, list_words, round_text, run_race, show_texts
 from dspark_mini.trace import Trace
 from dspark_mini.workspace import UserError
 
@@ -210,6 +210,12 @@ def test_torchs_errors_become_sentences_and_bugs_stay_bugs(monkeypatch: pytest.M
         raise ValueError("There are no weights here.")
     with pytest.raises(RuntimeError, match="a bug"), model_errors("cpu"):
         raise RuntimeError("a bug")
+
+
+def test_the_words_of_a_prompt_are_listed_and_can_be_used(model: SmallLM) -> None:
+    list_words(out := console())
+    words = printed(out).split()
+    assert len(model.tokenizer.encode(" ".join(words))) == len(words) == len(model.tokenizer.words) - 2
 
 
 def test_a_bundle_without_solutions_says_why_it_cannot_race(monkeypatch: pytest.MonkeyPatch) -> None:

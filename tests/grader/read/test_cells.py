@@ -68,9 +68,9 @@ def test_a_locked_cell_runs_as_it_was_handed_out_and_a_check_not_at_all() -> Non
     assert sources(*locked) == [ORIGINALS["given-record"].source]
 
 
-@pytest.mark.parametrize("name", ["check-2-3", SETUP, "given-record"])
-def test_an_answer_in_a_locked_cell_counts_as_after_merging_two_cells(name: str) -> None:
-    assert graded(cell("x = 1\n" + answer(7), name)) == 7
+def test_an_answer_in_a_locked_cell_counts_as_after_merging_two_cells() -> None:
+    for name in ("check-2-3", SETUP, "given-record"):
+        assert graded(cell("x = 1\n" + answer(7), name)) == 7
 
 
 def test_nbgraders_name_goes_before_the_cells_id() -> None:
@@ -79,32 +79,27 @@ def test_nbgraders_name_goes_before_the_cells_id() -> None:
     assert sources(cell("x = 1", "unknown", id="check-2-4")) == []
 
 
-@pytest.mark.parametrize(
-    "metadata",
-    [
-        {"nbgrader": {"grade_id": "task-2-4", "points": 0, "grade": False, "locked": True, "schema_version": 1}},
-        {"nbgrader": {"grade_id": ["task-2-4"], "points": float("nan")}},
-        {"nbgrader": "task-2-4"},
-        {"nbgrader": {"grade_id": 7}},
-        {"dspark": {"role": "setup", "task": "2.4"}, "tags": ["remove_cell"], "deletable": False},
-        [1, 2],
-        None,
-    ],
-)
-def test_metadata_that_says_anything_else_is_ignored_and_so_are_outputs(metadata: Any) -> None:
+METADATA: list[Any] = [
+    {"nbgrader": {"grade_id": "task-2-4", "points": 0, "grade": False, "locked": True, "schema_version": 1}},
+    {"nbgrader": {"grade_id": ["task-2-4"], "points": float("nan")}},
+    {"nbgrader": "task-2-4"},
+    {"dspark": {"role": "setup", "task": "2.4"}, "tags": ["remove_cell"], "deletable": False},
+    *([1, 2], None),
+]
+
+
+def test_metadata_that_says_anything_else_is_ignored_and_so_are_outputs() -> None:
     forged = {"output_type": "execute_result", "data": {"text/plain": "16.0"}, "execution_count": 1}
-    made = {"cell_type": "code", "source": answer(3), "metadata": metadata, "id": 5, "outputs": [forged] * 9}
-    assert sources(made) == [answer(3)] and lesson_of(read_cells(notebook(made))) == LESSON
+    for metadata in METADATA:
+        made = {"cell_type": "code", "source": answer(3), "metadata": metadata, "id": 5, "outputs": [forged] * 9}
+        assert sources(made) == [answer(3)] and lesson_of(read_cells(notebook(made))) == LESSON
 
 
-@pytest.mark.parametrize("kind", ["markdown", "raw", "heading", "", None, 7, ["code"]])
-def test_a_cell_that_is_not_code_does_not_run(kind: Any) -> None:
-    assert sources(cell("x = 1") | {"cell_type": kind}) == []
-
-
-@pytest.mark.parametrize("source", [None, 7, {"a": 1}, ["x = 1", 5], True])
-def test_a_cell_whose_source_is_not_text_is_passed_over(source: Any) -> None:
-    assert sources(cell(source), cell("y = 2"), "no cell", None) == ["y = 2"]  # type: ignore[arg-type]
+def test_what_is_not_code_does_not_run_and_a_source_that_is_not_text_is_passed_over() -> None:
+    for kind in ("markdown", "raw", "heading", "", None, 7, ["code"]):
+        assert sources(cell("x = 1") | {"cell_type": kind}) == []
+    for source in (None, 7, {"a": 1}, ["x = 1", 5], True):
+        assert sources(cell(source), cell("y = 2"), "no cell", None) == ["y = 2"]  # type: ignore[arg-type]
 
 
 # --- Which of several definitions counts -------------------------------------------------------------
