@@ -23,23 +23,15 @@ from grader.grade_paths import printable, write_csv
 from grader.lessons.paths import ROOT
 from grader.read.submissions import Source
 from grader.run.batch import Interrupted, Job, grade_batch, jobs_of
-from grader.run.journal import Journal, JournalInUse, Results
+from grader.run.journal import Journal, JournalInUse, Results, locked
 from grader.run.pools import local_pool
+from tests.commands import command, refused, type_in, typed, variables
 
 LESSON = "02_parallel_drafting"
 Make = Callable[..., Path]
 Processes = Callable[[str], list[int]]
 RIGHT = "def conditional_acceptance(accepted_counts, block_size):\n"
 GUESS = RIGHT + "    return [0.5] * block_size\n"
-
-
-def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "dspark_mini.cli", "grade", *words]
-
-
-def type_in(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"COLUMNS": "120", "NO_COLOR": "1"}
-    return subprocess.run(command(*words), cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 90.0) -> None:
@@ -223,7 +215,8 @@ def test_csv_has_one_row_per_submission_and_one_column_per_task(make_notebook: M
     make_notebook(f"all/=1+1/{LESSON}/{LESSON}.ipynb")
     make_notebook(f"all/bob/{LESSON}/{LESSON}.ipynb", solved=False)
     (tmp_path / "all" / "cat" / LESSON).mkdir(parents=True)
-    done = type_in(tmp_path, "all", "--unsafe-no-sandbox", "--csv", "out.csv", "--json", "out.json")
+    files = ("--csv", tmp_path / "out.csv", "--json", tmp_path / "out.json")
+    said = typed("grade", tmp_path / "all", "--unsafe-no-sandbox", *files)
     with (tmp_path / "out.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     names = [result["submission"] for result in json.loads((tmp_path / "out.json").read_text())]
@@ -232,7 +225,7 @@ def test_csv_has_one_row_per_submission_and_one_column_per_task(make_notebook: M
     assert rows[0]["score"] == rows[0]["max_score"] == rows[1]["max_score"] == rows[2]["max_score"]
     assert (rows[1]["score"], rows[2]["score"]) == ("0", "")
     assert sum(int(rows[0][task]) for task in list(rows[0])[5:]) == int(rows[0]["score"])
-    assert done.returncode == 1 and "1 unreadable" in done.stdout
+    assert "1 unreadable" in said
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
@@ -258,8 +251,8 @@ def known(journal: Path) -> list[bytes]:
 
 def test_interrupted_gradings_lose_double_and_change_nothing(class_of_six: Path, running: Processes) -> None:
     journal, target = class_of_six / "out.json.journal", class_of_six / "out.json"
-    words = command("all", "--jobs", "2", "--unsafe-no-sandbox", "--json", "out.json", "--resume")
-    environment = os.environ | {"TMPDIR": str(class_of_six / "tmp"), "NO_COLOR": "1"}
+    words = command("grade", "all", "--jobs", "2", "--unsafe-no-sandbox", "--json", "out.json", "--resume")
+    environment = variables(TMPDIR=str(class_of_six / "tmp"))
     rng, before = random.Random(11), list[bytes]()
     for number, how in ((1, signal.SIGINT), (2, signal.SIGKILL), (4, signal.SIGINT)):
         process = subprocess.Popen(words, cwd=class_of_six, env=environment, stdout=subprocess.PIPE, text=True)
@@ -271,23 +264,26 @@ def test_interrupted_gradings_lose_double_and_change_nothing(class_of_six: Path,
         wait_for(lambda: not running(str(class_of_six / "tmp")), 20)
         assert known(journal)[: len(before)] == before and not target.exists()
         before = known(journal)
-    assert type_in(class_of_six, *words[4:]).returncode == 0
+    assert type_in(class_of_six, *words[3:]).returncode == 0
     assert set(before) <= set(known(journal))
     results = json.loads(target.read_text())
     assert [result["submission"] for result in results] == [f"{name}.py" for name in "abcdef"]
     assert len({(result["score"], result["max_score"], result["status"]) for result in results}) == 1
 
 
-def test_resume_without_a_file_and_one_file_for_two_purposes_are_refused(class_of_six: Path) -> None:
-    for words, sentence in ((["--resume"], "--json FILE"), (["--json", "o", "--csv", "./o"], "named twice")):
-        done = type_in(class_of_six, "all", "--unsafe-no-sandbox", *words)
-        assert done.returncode == 2 and sentence in done.stderr and "Traceback" not in done.stderr
-
-
-def test_two_gradings_do_not_write_the_same_results(class_of_six: Path) -> None:
+def test_what_would_be_written_twice_or_by_two_gradings_is_refused(
+    class_of_six: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(class_of_six)
+    grade = ("grade", "all", "--unsafe-no-sandbox")
+    assert "--json FILE" in refused(*grade, "--resume")
+    assert "named twice" in refused(*grade, "--json", "o", "--csv", "./o")
     with Journal(class_of_six / "out.json.journal"):
-        done = type_in(class_of_six, "all", "--unsafe-no-sandbox", "--json", "out.json")
-    assert done.returncode == 2 and "Another grading is writing out.json" in done.stderr
+        assert "Another grading is writing out.json" in refused(*grade, "--json", "out.json")
+    for option in ("--csv", "--json"):
+        with locked([class_of_six / "out"]):
+            assert refused(*grade, "--json", "other.json", option, "out").startswith("Another grading is writing out;")
+    assert [path.name for path in class_of_six.iterdir() if path.suffix in (".lock", ".part")] == []
 
 
 def test_submission_called_numpy_does_not_reach_the_grader(class_of_six: Path, make_notebook: Make) -> None:

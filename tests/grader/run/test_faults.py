@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,31 +17,15 @@ from typing import Any
 import pytest
 
 from dspark_mini.workspace import copy_lessons
-from grader.lessons.paths import ROOT
 from grader.run.child.calling import call
 from grader.run.process import Child, NoProcess, Piece
+from tests.commands import command, type_in, variables
 
 CLASS = ("ada", "bo", "cy", "dee", "eve")
 RIGHT = "def rollback_rows(verified_rows, accepted):\n    return verified_rows - 1 - accepted\n"
 CANVAS = "Student,ID,SIS User ID,SIS Login ID,Section,07 end to end (12)\n"
 ALL_FILES = ("--json", "out.json", "--csv", "out.csv", "--canvas", "list.csv", "to.csv", "--html", "pages")
-SIZES = (8, 300, 440, 480, 540, 800)  # KiB, too little for: the journal, its copy, out.json, a page, pages, nothing
-
-
-def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "dspark_mini", "grade", *words]
-
-
-def environment(**more: str) -> dict[str, str]:
-    return os.environ | {"COLUMNS": "120", "NO_COLOR": "1", "PYTHONPATH": str(ROOT)} | more
-
-
-def type_in(folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        command(*words), cwd=folder, env=environment(**more), capture_output=True, text=True, timeout=300
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
+SIZES = (8, 300, 480, 800)  # KiB, too little for: the journal, its copy, a page, nothing
 
 
 @pytest.fixture
@@ -84,7 +67,7 @@ def test_a_sandbox_that_fails_from_the_fourth_start_on_changes_no_grade(course: 
     program.write_text(f'#!/bin/sh\necho >> {starts}\n[ $(wc -l < {starts}) -lt 4 ] || exit 1\nexec {real} "$@"\n')
     program.chmod(0o755)
     words = ("all", "--lesson", "07", "--jobs", "1", *ALL_FILES)
-    done = type_in(course, *words, PATH=f"{program.parent}:{os.environ['PATH']}")
+    done = type_in(course, "grade", *words, PATH=f"{program.parent}:{os.environ['PATH']}")
     found = results_of(course)
     graded = {name.removesuffix(".py") for name, result in found.items() if result["status"] != "ungraded"}
     assert done.returncode == 1 and 1 <= len(graded) < len(CLASS)
@@ -93,7 +76,7 @@ def test_a_sandbox_that_fails_from_the_fourth_start_on_changes_no_grade(course: 
     *_, named, repair = done.stdout.strip().splitlines()
     assert all(f"{name}.py" in named for name in set(CLASS) - graded) and not any(f"{n}.py" in named for n in graded)
     assert f"dspark-mini grade {' '.join(words)} --resume" in repair
-    assert type_in(course, *words, "--resume").returncode == 0
+    assert type_in(course, "grade", *words, "--resume").returncode == 0
     assert len({result["score"] for result in results_of(course).values()}) == len(set(in_list(course).values())) == 1
 
 
@@ -117,10 +100,9 @@ def test_no_temporary_folder_is_left_after_a_kill(course: Path, words: tuple[str
     def left() -> bool:
         return any((course / "tmp").glob("dspark-mini-*"))
 
-    for seconds in (0.0, 0.2, 0.8):
-        command = [sys.executable, "-m", "dspark_mini", *words]
+    for seconds in (0.0, 0.8):
         process = subprocess.Popen(
-            command, cwd=course, env=environment(TMPDIR=str(course / "tmp")), stdout=subprocess.DEVNULL
+            command(*words), cwd=course, env=variables(TMPDIR=str(course / "tmp")), stdout=subprocess.DEVNULL
         )
         wait_for(lambda process=process: left() or process.poll() is not None)  # type: ignore[misc]
         time.sleep(seconds)
@@ -158,10 +140,12 @@ def test_a_disk_that_fills_up_gives_a_sentence_and_no_half_file(
         '[ -f out.json ] && python3 -c \'import json; print(len(json.load(open("out.json"))), "whole")\'\n'
         "exit $code"
     )
-    words = command(str(course / "all"), "--unsafe-no-sandbox", "--jobs", "1", "--json", "out.json", "--csv", "out.csv")
+    words = command(
+        "grade", course / "all", "--unsafe-no-sandbox", "--jobs", "1", "--json", "out.json", "--csv", "out.csv"
+    )
     shell = ["sh", "-c", script, "sh", "grade", *words, "--html", "pages"]
     done = subprocess.run(
-        small_disk(disk, size, shell), env=environment(), capture_output=True, text=True, timeout=300, check=False
+        small_disk(disk, size, shell), env=variables(), capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode in (0, 2) and "Traceback" not in done.stderr, done.stderr
     assert (done.returncode == 2) is ("No space left" in done.stderr) is (size < SIZES[-1]), done.stderr
@@ -175,26 +159,15 @@ def test_a_disk_that_fills_up_gives_a_sentence_and_no_half_file(
 def test_a_terminal_that_cannot_encode_a_name_costs_no_file(course: Path) -> None:
     (course / "all" / "ada.py").rename(course / "all" / "Zoë γ.py")
     words = ("all", "--unsafe-no-sandbox", "--json", "out.json", "--csv", "out.csv", "--html", "pages")
-    done = type_in(course, *words, PYTHONIOENCODING="ascii:strict", LC_ALL="C")
+    done = type_in(course, "grade", *words, PYTHONIOENCODING="ascii:strict", LC_ALL="C")
     assert done.returncode == 0 and "Zo? ?.py" in done.stdout
     assert "Zoë γ.py" in results_of(course) and (course / "pages" / "index.html").exists()
 
 
 def test_a_terminal_that_is_gone_costs_no_file(course: Path) -> None:
-    words = command("all", "--unsafe-no-sandbox", "--json", "out.json", "--html", "pages")
+    words = command("grade", "all", "--unsafe-no-sandbox", "--json", "out.json", "--html", "pages")
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run(words, cwd=course, env=environment(), stdout=writer, stderr=subprocess.PIPE, timeout=300)
+    done = subprocess.run(words, cwd=course, env=variables(), stdout=writer, stderr=subprocess.PIPE, timeout=300)
     os.close(writer)
     assert b"Traceback" not in done.stderr and (course / "pages" / "index.html").exists()
-
-
-@pytest.mark.parametrize("kind", ["--csv", "--json", "--canvas"])
-def test_two_gradings_do_not_write_the_same_file(course: Path, kind: str) -> None:
-    from grader.run.journal import locked
-
-    words = {"--canvas": ("--canvas", "list.csv", "out", "--lesson", "07")}.get(kind, (kind, "out"))
-    with locked([course / "out"]):
-        done = type_in(course, "all", "--json", "other.json", *words)
-    assert done.returncode == 2 and done.stderr.startswith("Another grading is writing out;")
-    assert [path.name for path in course.iterdir() if path.suffix in (".lock", ".part")] == []

@@ -47,9 +47,6 @@ def test_untouched_notebook_gets_nothing_and_every_task_is_not_started(make_note
 def test_a_bug_is_not_started_exactly_as_long_as_its_cell_is_as_it_was_handed_out(
     make_notebook: Make, library: Path
 ) -> None:
-    untouched = graded(make_notebook(solved=False, lesson="08_bug_clinic"), library)
-    assert (untouched.status, untouched.score) == ("missing", 0)
-    assert set(status_of(untouched).values()) == {"missing"}
     edits = {"task-8-1": lambda source: source + "\n# looked at"}
     touched = status_of(graded(make_notebook(solved=False, lesson="08_bug_clinic", edits=edits), library))
     assert touched.pop("8.1") == "partial" and set(touched.values()) == {"missing"}
@@ -71,34 +68,33 @@ def test_partial_solution_gets_partial_credit(make_notebook: Make, library: Path
     assert result.status == "partial"
 
 
-@pytest.mark.parametrize(
-    ("source", "status"),
-    [
-        ("def block_mask(:", "error"),
-        ("1 / 0\ndef block_mask(a, b, c): ...", "error"),
-        ("@input\ndef block_mask(a, b, c): ...", "error"),
-        ("import os\nif True:\n    os._exit(0)\n    def block_mask(a, b, c): ...", "error"),
-        ("if True:\n    while True: pass\n    def block_mask(a, b, c): ...", "timeout"),
-        ("", "missing"),
-        ("block_mask = 7", "missing"),
-        ("def block_mask(*a): raise KeyError('x')", "error"),
-        ("def block_mask(*a): return 3", "fail"),
-        ("def block_mask(*a): import os; os._exit(0)", "error"),
-    ],
-)
+BAD: list[dict[str, tuple[str, str]]] = [  # by task: what stands in its cell for F, and what comes of it
+    {
+        "2.1": ("def F(:", "error"),
+        "2.2": ("1 / 0\ndef F(a, b, c): ...", "error"),
+        "2.6": ("import os\nif True:\n    os._exit(0)\n    def F(a, b, c): ...", "error"),
+        "2.4": ("if True:\n    while True: pass\n    def F(a, b, c): ...", "timeout"),
+        "2.5": ("", "missing"),
+    },
+    {
+        "2.1": ("F = 7", "missing"),
+        "2.2": ("@input\ndef F(a, b, c): ...", "error"),
+        "2.6": ("def F(*a): raise KeyError('x')", "error"),
+        "2.4": ("def F(*a): return 3", "fail"),
+        "2.5": ("def F(*a): import os; os._exit(0)", "error"),
+    },
+]
+
+
+@pytest.mark.parametrize("bad", BAD)
 @pytest.mark.usefixtures("short")
-def test_bad_cell_costs_only_its_own_task(make_notebook: Make, quick: Path, source: str, status: str) -> None:
-    result = graded(make_notebook(edits={"task-2-4": source}), quick)
-    assert status_of(result) == {
-        "2.1": "pass",
-        "2.2": "pass",
-        "2.3": "pass",
-        "record": "pass",
-        "2.4": status,
-        "2.5": "pass",
-        "2.6": "pass",
-    }
-    assert result.score == MAX - TASKS["2.4"].max_points
+def test_bad_cells_cost_only_their_own_tasks(make_notebook: Make, quick: Path, bad: dict[str, tuple[str, str]]) -> None:
+    cells = {name: text.replace("F", TASKS[name].function) for name, (text, _) in bad.items()}
+    edits = {f"task-{name.replace('.', '-')}": text for name, text in cells.items()}
+    result = graded(make_notebook(edits=edits), quick)
+    statuses = {task.id: bad[task.id][1] if task.id in bad else "pass" for task in tasks_of(LESSON)}
+    assert status_of(result) == statuses
+    assert result.score == MAX - sum(TASKS[name].max_points for name in bad)
 
 
 UNFINISHED = {
@@ -122,7 +118,7 @@ def test_what_does_not_finish_beside_right_functions_costs_nothing_and_is_named(
     assert result.to_json()["notes"] == [f"Code cell {at} did not finish: it {UNFINISHED[code]}."]
 
 
-@pytest.mark.parametrize("code", UNFINISHED)
+@pytest.mark.parametrize("code", ["while True: pass", "import os; os._exit(0)"])
 @pytest.mark.usefixtures("short")
 def test_py_file_that_does_not_finish_is_not_missing(tmp_path: Path, quick: Path, code: str) -> None:
     (tmp_path / "a.py").write_text(f"{code}\ndef conditional_acceptance(*a): return 3\n{code}\n")
@@ -132,23 +128,15 @@ def test_py_file_that_does_not_finish_is_not_missing(tmp_path: Path, quick: Path
     assert second.status == ("timeout" if "while" in code else "error") and second.score == 0
 
 
-def test_given_cells_are_graded_as_they_were_handed_out(make_notebook: Make, library: Path) -> None:
-    result = graded(make_notebook(edits={"given-record": "def build_draft_record(*a, **k): return {}"}), library)
-    assert result.score == MAX
-
-
-@pytest.mark.parametrize("setup", ["", "np = math = None", "import numpy as np, missing_module", "import ("])
-def test_the_setup_is_the_kits_own_whatever_became_of_it(make_notebook: Make, library: Path, setup: str) -> None:
+@pytest.mark.parametrize("setup", ["np = math = None", "import ("])
+def test_setup_and_given_cells_are_the_kits_own_and_output_costs_nothing(
+    make_notebook: Make, library: Path, setup: str
+) -> None:
     name = next(name for name, original in originals_of("02_parallel_drafting").items() if original.role == "setup")
-    assert graded(make_notebook(edits={name: setup}), library).score == MAX
-
-
-def test_output_and_warnings_cost_nothing(make_notebook: Make, library: Path) -> None:
     noise = "import sys, warnings\nprint('x' * 10**6)\nprint('y' * 10**6, file=sys.stderr)\nwarnings.warn('w')\n"
-    path = make_notebook(
-        edits={"task-2-1": lambda source: noise + source.replace("    ### BEGIN SOLUTION\n", "    print(1)\n")}
-    )
-    assert graded(path, library).score == MAX
+    edits: dict[str, Any] = {name: setup, "given-record": "def build_draft_record(*a, **k): return {}"}
+    edits["task-2-1"] = lambda source: noise + source.replace("    ### BEGIN SOLUTION\n", "    print(1)\n")
+    assert graded(make_notebook(edits=edits), library).score == MAX
 
 
 def test_py_file_may_define_any_functions_and_the_others_are_missing(tmp_path: Path, library: Path) -> None:
@@ -215,12 +203,6 @@ def test_unreadable_file_has_a_reason_and_no_score(tmp_path: Path, library: Path
     assert result.reason.endswith(".") and str(tmp_path) not in result.reason
 
 
-def test_links_are_not_followed(tmp_path: Path, library: Path, make_notebook: Make) -> None:
-    (tmp_path / "02_parallel_drafting.ipynb").symlink_to(make_notebook())
-    result = graded(tmp_path / "02_parallel_drafting.ipynb", library)
-    assert (result.status, result.score, result.max_score) == ("unreadable", None, MAX)
-
-
 def test_old_notebook_format_and_missing_ids_are_read(make_notebook: Make, library: Path, tmp_path: Path) -> None:
     document = nbformat.read(make_notebook(), as_version=4)
     for cell in document.cells:
@@ -237,21 +219,18 @@ SOMETIMES = """
 import math
 def conditional_acceptance(accepted_counts, block_size):
     counts = [int(count) for count in accepted_counts]
-    if sum(counts) % {odd} == 1:
+    if sum(counts) % 41 == 1:
         return [0.5] * block_size
     reached = [sum(count >= k for count in counts) for k in range(block_size + 1)]
     return [after / before if before else math.nan for before, after in zip(reached, reached[1:])]
 """
 
 
-@pytest.mark.parametrize("odd", [3, 41])
-def test_equal_code_gets_equal_points_though_it_fails_in_few_hidden_cases(
-    tmp_path: Path, library: Path, odd: int
-) -> None:
+def test_equal_code_gets_equal_points_though_it_fails_in_few_hidden_cases(tmp_path: Path, library: Path) -> None:
     path = tmp_path / "ada.py"
-    path.write_text(SOMETIMES.format(odd=odd))
-    first, second, third = (grade(Source("ada", path), library, sandbox=False).to_json() for _ in range(3))
-    assert first == second == third
+    path.write_text(SOMETIMES)
+    first, second = (grade(Source("ada", path), library, sandbox=False).to_json() for _ in range(2))
+    assert first == second
     # The points depend on the cases that this version of the kit draws; that the function was called does not.
     (task,) = [task for task in first["tasks"] if task["function"] == "conditional_acceptance"]
     assert task["status"] != "missing"
