@@ -82,6 +82,12 @@ def db_url(request: pytest.FixtureRequest, course: Path) -> Iterator[str]:
 
 
 @pytest.fixture
+def sqlite(course: Path) -> str:
+    """The same, of SQLite alone: for what does not depend on the kind."""
+    return f"sqlite:///{course.resolve() / 'gradebook.db'}"
+
+
+@pytest.fixture
 def hand_in(course: Path) -> Callable[..., Path]:
     """Return a function that puts a notebook where nbgrader collects it."""
 

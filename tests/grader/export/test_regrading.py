@@ -134,12 +134,12 @@ def test_what_cannot_be_meant_is_refused(tmp_path: Path) -> None:
         read_results(tmp_path / "old.json")
 
 
-def test_the_gradebook_takes_off_what_being_late_costs(course: Path, db_url: str, hand_in: Any, result_of: Any) -> None:
+def test_the_gradebook_takes_off_what_being_late_costs(course: Path, sqlite: str, hand_in: Any, result_of: Any) -> None:
     hand_in("ada")
     graded = result_of("ada")
     for share in (0.75, 1.0):
-        assert record([graded | {"late": {"share": share}, "notes": ["1 day late."]}], course, db_url) == []
-        with Gradebook(db_url, "dspark_mini") as book:
+        assert record([graded | {"late": {"share": share}, "notes": ["1 day late."]}], course, sqlite) == []
+        with Gradebook(sqlite, "dspark_mini") as book:
             found = book.find_submission(LESSON, "ada")
             assert found.score == graded["score"]
             assert (found.late_submission_penalty or 0) == graded["score"] * (1 - share)

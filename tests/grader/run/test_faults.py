@@ -140,10 +140,8 @@ def test_a_disk_that_fills_up_gives_a_sentence_and_no_half_file(
         '[ -f out.json ] && python3 -c \'import json; print(len(json.load(open("out.json"))), "whole")\'\n'
         "exit $code"
     )
-    words = command(
-        "grade", course / "all", "--unsafe-no-sandbox", "--jobs", "1", "--json", "out.json", "--csv", "out.csv"
-    )
-    shell = ["sh", "-c", script, "sh", "grade", *words, "--html", "pages"]
+    words = command("grade", course / "all", "--unsafe-no-sandbox", "--jobs", "1", "--json", "out.json")
+    shell = ["sh", "-c", script, "sh", "grade", *words, "--csv", "out.csv", "--html", "pages"]
     done = subprocess.run(
         small_disk(disk, size, shell), env=variables(), capture_output=True, text=True, timeout=300, check=False
     )
