@@ -17,14 +17,11 @@ def function(body: str, before: str = "") -> str:
 
 
 LOOPS: dict[str, tuple[str, str]] = {
-    "a loop": ("0 timeout", function("while True: pass")),
     "a loop that catches everything": (
         "0 timeout",
         function("while True:\n        try:\n            while True: pass\n        except BaseException: pass"),
     ),
-    "a sleep": ("0 timeout", function("time.sleep(1000)", "import time")),
     "a loop in C": ("0 timeout", function("re.match('(a+)+$', 'a' * 60 + 'b')", "import re")),
-    "a huge power": ("0 timeout", function("return 7 ** 10 ** 9")),
     "a loop with its alarms blocked": (
         "0 timeout", function("signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 64))\n    while True: time.sleep(1)",
                               "import signal, time"),
@@ -36,9 +33,6 @@ LOOPS: dict[str, tuple[str, str]] = {
         "0 timeout", function("raise E", "class E(Exception):\n    def __str__(self):\n        while True: pass"),
     ),
     "a stop signal": ("0 timeout", function("os.kill(os.getpid(), signal.SIGSTOP)", "import os, signal")),
-    "a lock that is never opened": (
-        "0 timeout", function("lock.acquire()", "import threading\nlock = threading.Lock()\nlock.acquire()"),
-    ),
     "cells that never end, before the answer": ("full pass", "while True: pass\n# %%\nwhile True: pass\n# %%\nRIGHT"),
     "a cell that never ends, with the answer in it": ("full pass", "while True: pass\nRIGHT"),
     "a hidden case that hangs": (
@@ -50,8 +44,6 @@ LOOPS: dict[str, tuple[str, str]] = {
 
 BOMBS: dict[str, tuple[str, str]] = {
     "one array of 4 GiB": ("0 error", function("return float(np.ones(1 << 29).sum())")),
-    "a list that grows": ("0 error", function("x = []\n    while True: x.append(np.empty(1 << 26))")),
-    "a repeated list": ("0 error", function("return [0.0] * 10 ** 10")),
     "endless recursion": ("0 error", function("return conditional_acceptance(accepted_counts, block_size)")),
     "recursion without a limit": (
         "0 error",
@@ -59,14 +51,12 @@ BOMBS: dict[str, tuple[str, str]] = {
                  "    def __getattr__(self, name): return getattr(self, name + 'a')"),
     ),
     "an endless generator": ("0 fail", function("while True: yield 1.0")),
-    "a result of three megabytes of text": ("0 fail", function("return 'x' * (3 << 20)")),
     "a result of a gigabyte of text": ("0 error", function("return 'x' * (1 << 30)")),
     "a result nested a thousand deep": (
         "0 fail", function("x = []\n    for _ in range(1000): x = [x]\n    return x")
     ),
     "a result that holds itself": ("0 fail", function("x = []\n    x.append(x)\n    return x")),
     "an error of 100 MB": ("0 error", function("raise KeyError('x' * 10 ** 8)")),
-    "a type with a name of a megabyte": ("0 fail", function("return type('N' * 10 ** 6, (), {})()")),
     "an error with a name of a megabyte": ("0 error", function("raise type('N' * 10 ** 6, (Exception,), {})")),
     "twenty megabytes of prints": ("full pass", "for _ in range(20): print('x' * 10 ** 6)\n# %%\nRIGHT"),
     "a flood on its own descriptors": (
@@ -81,9 +71,7 @@ BOMBS: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 
 EXITS: dict[str, tuple[str, str]] = {
-    "sys.exit": ("0 error", function("sys.exit(0)", "import sys")),
     "os._exit": ("0 error", function("os._exit(0)", "import os")),
-    "os._exit in a cell": ("full pass", "import os\nos._exit(0)\n# %%\nRIGHT"),
     "os._exit in many cells": ("full pass", "# %%\n".join(["import os\nos._exit(0)\n"] * 8 + ["RIGHT"])),
     "os._exit with the answer": ("full pass", "RIGHT\nimport os\nos._exit(0)"),
     "a kill signal": ("0 error", function("os.kill(os.getpid(), signal.SIGKILL)", "import os, signal")),
@@ -91,12 +79,10 @@ EXITS: dict[str, tuple[str, str]] = {
     "a segmentation fault": ("0 error", function("ctypes.string_at(0)", "import ctypes")),
     "an abort": ("0 error", function("os.abort()", "import os")),
     "an interrupt": ("0 error", function("raise KeyboardInterrupt")),
-    "the end of a generator": ("0 error", function("raise GeneratorExit")),
     "an exception that is none": ("0 error", function("raise type('E', (BaseException,), {})")),
     "an exception whose text raises": (
         "0 error", function("raise E", "class E(Exception):\n    def __str__(self): raise E"),
     ),
-    "a time limit of its own": ("0 error", function("raise TimeoutError")),
     "standard streams that are closed": (
         "full pass",
         "import os, sys\nfor s in (sys.stdin, sys.stdout, sys.stderr): s.close()\n"
@@ -193,9 +179,6 @@ PATCHES: dict[str, tuple[str, str]] = {
             "    except IndexError: pass\n    return result"
         ),
     ),
-    "answers by the number of the call": (
-        "0 fail", "answers = iter([[0.75, 2 / 3, 0.0]] * 2)\n" + function("return next(answers, [0.5])"),
-    ),
     "answers to the visible examples only": (
         "0 fail",
         "nan = float('nan')\ntable = {((2, 0, 1, 2), 3): [.75, 2 / 3, 0], ((2, 2), 2): [1, 1], ((), 2): [nan, nan],\n"
@@ -220,14 +203,6 @@ LIES: dict[str, tuple[str, str]] = {
         "class A(np.ndarray):\n    __eq__ = lambda *a: True\n    __array_ufunc__ = lambda *a, **k: np.True_\n"
         + function("return np.full(block_size, 0.5).view(A)"),
     ),
-    "an object that becomes any array": (
-        "0 fail",
-        "class O:\n    __array__ = lambda *a, **k: np.zeros(3)\n    __len__ = lambda s: 3\n"
-        + function("return O()"),
-    ),
-    "an object that says it is a list": (
-        "0 fail", "class O:\n    __class__ = property(lambda s: list)\n" + function("return O()")
-    ),
     "a type that claims all instances": (
         "0 fail",
         "class M(type):\n    __instancecheck__ = __subclasscheck__ = __eq__ = lambda *a: True\n"
@@ -244,23 +219,13 @@ LIES: dict[str, tuple[str, str]] = {
         "import os\nclass P:\n    def __reduce__(self): return os.system, ('touch pickled',)\n"
         + function("return P()"),
     ),
-    "an array of objects": ("0 fail", function("return np.array([object()] * block_size, dtype=object)")),
-    "a structured array": ("0 fail", function("return np.zeros(block_size, dtype=[('a', 'f8')])")),
-    "a masked array": ("0 fail", function("return np.ma.masked_all(block_size)")),
-    "NaN for everything": ("0 fail", function("return [float('nan')] * block_size")),
-    "a complex number": ("0 fail", function("return [complex(1, 0)] * block_size")),
-    "text that looks like a list": ("0 fail", function("return '[0.75, 0.6666666666666666, 0.0]'")),
     "an error called ValueError": (
         "0 error", "class ValueError(Exception): pass\n" + function("raise ValueError('accepted_counts position 2')")
-    ),
-    "always a ValueError": (
-        "0 error", function("raise ValueError('accepted_counts 0 1 2 block_size')")
     ),
     "always not started": ("0 missing", function("raise NotImplementedError")),
     "a class in place of the function": (
         "0 fail", NONE + "class conditional_acceptance:\n    def __init__(self, *a): pass"
     ),
-    "a property in place of the function": ("0 missing", "conditional_acceptance = property(lambda s: 1)"),
     "an object whose call lies": (
         "0 fail",
         "class C:\n    __code__ = property(lambda s: 1 / 0)\n    def __call__(self, *a): return self\n"

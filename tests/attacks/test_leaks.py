@@ -40,9 +40,7 @@ LATE = "3 partial | 0 fail"  # by chance, a hidden case may look like a visible 
 REMEMBER = "seen.append(mark(counts, size)); return right(counts, size)"
 ATTACKS = {
     "the text of an error": ("0 fail", echo("raise KeyError(mark(counts, size))")),
-    "the text of a ValueError": ("0 fail", echo("raise ValueError(mark(counts, size))")),
     "the name of an error": ("0 fail", echo("raise type(mark(counts, size), (Exception,), {})")),
-    "the name of a ValueError": ("0 fail", echo("raise type(mark(counts, size), (ValueError,), {})")),
     "the line of an error": (
         "0 fail",
         echo(
@@ -56,7 +54,6 @@ ATTACKS = {
     "a later result": (LATE, echo(REMEMBER, "return [*seen] or right(counts, size)")),
     "a later type": (LATE, echo(REMEMBER, "return type(seen[-1], (), {})() if seen else right(counts, size)")),
     "a later error": (LATE, echo(REMEMBER, "if seen: raise KeyError(seen[-1])\n" + ANSWER)),
-    "a later ValueError": (LATE, echo(REMEMBER, "if seen: raise ValueError(seen[-1])\n" + ANSWER)),
     "a later name of an error": (
         LATE,
         echo(REMEMBER, "if seen: raise type(seen[-1], (Exception,), {})\n    return right(counts, size)"),

@@ -50,15 +50,11 @@ ATTACKS: dict[str, tuple[str, str]] = {
         "RIGHT\n# %%\nright = conditional_acceptance\n"
         + function("forge(d(number=0, value={'l': [0.5]}))\n    return right(accepted_counts, block_size)"),
     ),
-    "replies in another order": (
-        "0 error", function("for n in range(100, 0, -1): forge(d(number=n, value={'l': [0.5]}))"),
-    ),
     "a reply that is a pickle": (
         "0 error", function("send_raw(b'\\x80\\x04\\x95' + b'cos\\nsystem\\n(S\"touch pickled\"\\ntR.' * 9)"),
     ),
     "an array of objects on the wire": ("0 error", function("forge(d(number=1, value={'a': ['O', [1]]}))")),
     "an array of a negative size": ("0 error", function("forge(d(number=1, value={'a': ['d', [-1, -1]]}))")),
-    "a number that is infinite": ("0 error", function("forge(b'{\"d\": [[\"number\", Infinity]]}')")),
     "a reply nested too deeply": ("0 error", function("forge(b'[' * 10 ** 6)")),
     "a reply that says that all is well": (
         "0 error", function("forge(d(loaded={'d': []}, defined={'l': []}, score=15, status='pass'))"),

@@ -4,7 +4,7 @@ Both get the same folder of submissions of lesson 02 in the same run: right ones
 scores are known from checking their functions in this process. nbgrader gets every tenth of them, and its time is
 scaled to all of them; with --full it gets all. Processor time is that of all processes together, and says more than
 seconds where others use the machine. Then ten times as many are graded, to see whether the rate stays and how much
-memory it takes; and gradings are cut short at random points, by Ctrl-C and by SIGKILL in turn, and gone on with.
+memory it takes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -22,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from grading_runs import Measured, dspark, timed, words
+from grading_runs import Measured, dspark, timed
 
 from grader.lessons.build import _cells, contract_imports, notebook
 from grader.lessons.mutants import Variant, all_variants
@@ -51,8 +50,6 @@ def main() -> None:
         compare(course, expected, options)
         if options.many:
             scale(course, options)
-        if options.interruptions:
-            interrupt(course, options)
 
 
 def parsed() -> argparse.Namespace:
@@ -60,7 +57,6 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--submissions", type=int, default=100)
     parser.add_argument("--full", action="store_true", help="let nbgrader grade all of them, not every tenth")
     parser.add_argument("--many", type=int, default=1000, help="for the rate and the memory; 0 leaves that out")
-    parser.add_argument("--interruptions", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--unsafe-no-sandbox", action="store_true")
@@ -200,7 +196,7 @@ def nbgrader_environment() -> dict[str, str]:
     return os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
 
 
-# --- Ten times as many, and interruptions ------------------------------------------------------------
+# --- Ten times as many -------------------------------------------------------------------------------
 
 
 def scale(course: Path, options: argparse.Namespace) -> None:
@@ -217,54 +213,6 @@ def scale(course: Path, options: argparse.Namespace) -> None:
             f"{run.peak_mib:8.1f}{run.workers_mib:12.1f}",
             flush=True,
         )
-
-
-def interrupt(course: Path, options: argparse.Namespace) -> None:
-    """Cut gradings short at random points, go on with each, and compare with one that was left alone."""
-    rng, folder = random.Random(options.seed), course / "few"
-    for student in sorted((course / "submitted").iterdir())[:12]:
-        shutil.copytree(student, folder / student.name)
-    alone = dspark(folder, course / "alone.json", options)
-    whole = summary(course / "alone.json")
-    lost = doubled = changed = 0
-    saved: list[int] = []
-    for number in range(options.interruptions):
-        target = course / f"cut-{number}.json"
-        kept = cut_short(words(folder, target, options), target, rng.uniform(0.0, alone.seconds), number % 2 == 1)
-        saved.append(len(kept))
-        subprocess.run(words(folder, target, options, "--resume"), cwd=ROOT, check=True, capture_output=True)
-        names = [result["submission"] for result in json.loads(target.read_text())]
-        after = journal_lines(target)
-        lost += len(set(whole) - set(names)) + len(set(kept) - set(after))
-        doubled += len(names) - len(set(names))
-        changed += sum(after.get(key) != line for key, line in kept.items()) + (summary(target) != whole)
-    print(
-        f"\n{options.interruptions} interruptions of a batch of {len(whole)}, with {saved} results saved by then: "
-        f"{lost} lost, {doubled} doubled, {changed} changed"
-    )
-
-
-def cut_short(command: list[str], target: Path, seconds: float, kill: bool) -> dict[str, str]:
-    """Start a grading, end it after a while, and return the lines of its journal."""
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(seconds)
-    process.send_signal(signal.SIGKILL if kill else signal.SIGINT)
-    process.wait()
-    return journal_lines(target)
-
-
-def journal_lines(target: Path) -> dict[str, str]:
-    journal = target.with_name(target.name + ".journal")
-    lines = journal.read_text().splitlines(keepends=True) if journal.exists() else []
-    return {json.loads(line)["key"]: line for line in lines if line.endswith("\n")}
-
-
-def summary(target: Path) -> dict[str, Any]:
-    """Return what must be the same in every run: scores and statuses of all tasks, by submission."""
-    return {
-        result["submission"]: (result["score"], [(t["task"], t["points"], t["status"]) for t in result["tasks"]])
-        for result in json.loads(target.read_text())
-    }
 
 
 if __name__ == "__main__":

@@ -42,13 +42,13 @@ def write(
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_greedy_text_is_that_of_plain_decoding_with_every_drafter_and_with_trees(lm: SmallLM, domain: str) -> None:
-    for prompt in prompts(lm.tokenizer, domain, 2, seed=5):
-        plain = write(lm, prompt, None, Steps())
-        assert len(plain) > 20
-        for name in DRAFTERS:
-            assert write(lm, prompt, name, BLOCKS) == plain, name
-        for name in ("dflash", "dspark"):
-            assert write(lm, prompt, name, TREES) == plain, name
+    (prompt,) = prompts(lm.tokenizer, domain, 1, seed=5)
+    plain = write(lm, prompt, None, Steps())
+    assert len(plain) > 20
+    for name in DRAFTERS:
+        assert write(lm, prompt, name, BLOCKS) == plain, name
+    for name in ("dflash", "dspark"):
+        assert write(lm, prompt, name, TREES) == plain, name
 
 
 def test_most_sums_are_right(lm: SmallLM) -> None:
@@ -66,7 +66,7 @@ def test_the_head_raises_tau(lm: SmallLM) -> None:
         drafter: Any = lm.drafters["dspark" if name == "ablated" else name]
         bias, drafter.draft_head.bias = drafter.draft_head.bias, {} if name == "ablated" else drafter.draft_head.bias
         traces = []
-        for prompt in prompts(lm.tokenizer, "chat", 12, seed=1):
+        for prompt in prompts(lm.tokenizer, "chat", 8, seed=1):
             lm.clear()
             traces.append(
                 generate(lm.target, drafter, prompt, 80, (lm.tokenizer.end,), 1.0, np.random.default_rng(2), BLOCKS)
@@ -100,7 +100,7 @@ class FewWords:
 
 def test_sampled_texts_have_exactly_the_targets_distribution(lm: SmallLM) -> None:
     prompt = prompts(lm.tokenizer, "chat", 1)[0]
-    words = lm.tokenizer.encode(["of", "no", "course"])
+    words = lm.tokenizer.encode(["of", "course"])
     target: Any = FewWords(lm.target, words)
     drafter: Any = FewWords(lm.drafters["dspark"], words)
     drafter.chain = lm.drafters["dspark"].chain

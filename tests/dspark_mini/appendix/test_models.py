@@ -164,7 +164,7 @@ def test_the_loop_runs_on_torch_as_on_numpy(folder: Path) -> None:
 def test_a_text_may_fill_the_cache_to_its_last_slot(folder: Path) -> None:
     prompt = np.random.default_rng(0).integers(40, size=SLOTS).tolist()
     for model in (load(folder), load_torch(folder)):
-        for cap in range(1, 9):
+        for cap in (1, 2, 5, 8):
             room = prompt[: SLOTS + 1 - cap]  # the last token needs no slot
             plain = write(model, None, room, cap)
             for way in (*DRAFTERS, "dspark tree"):

@@ -262,12 +262,8 @@ def test_results_without_a_place_are_refused_in_sentences(
 def test_students_go_by_the_name_of_their_submission() -> None:
     for name in ("ada", "O'Hara-Nu\u0301n\u0303ez, J. (b@x.org)_123", "हिन्दी"):
         assert student_of(name, LESSON) == name
-    for submission in (
-        "ada/resubmitted",
-        f"course/submitted/ada/{LESSON}/{LESSON}.ipynb",
-        f"ada/{LESSON}.ipynb",
-        "ada.ipynb",
-    ):
+    path = f"ada/{LESSON}/{LESSON}.ipynb"
+    for submission in ("ada/resubmitted", f"course/submitted/{path}", f"ada/{LESSON}.ipynb", "ada.ipynb"):
         assert student_of(submission, LESSON) == "ada"
 
 

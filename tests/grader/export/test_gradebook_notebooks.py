@@ -86,9 +86,8 @@ def test_whatever_a_notebook_is_like_nbgrader_gets_a_valid_one(
         document = autograded(student)
         MetadataValidator().validate_nb(document)
         nbformat.validate(document)
-        checks = [
-            c.metadata.nbgrader["grade_id"] for c in document.cells if c.metadata.get("nbgrader", {}).get("grade")
-        ]
+        marks = [cell.metadata.get("nbgrader", {}) for cell in document.cells]
+        checks = [mark["grade_id"] for mark in marks if mark.get("grade")]
         assert sorted(checks) == sorted(check_cell(task.id) for task in tasks_of(LESSON))
 
 

