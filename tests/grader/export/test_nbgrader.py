@@ -21,6 +21,7 @@ from grader.lessons.paths import NOTEBOOKS, ROOT, SOLUTIONS
 from grader.read.submissions import lessons, tasks_of
 
 LESSON, CLINIC, ALL = "02_parallel_drafting", "08_bug_clinic", "all_lessons"
+GRADED = ("setup", "task", "given", "check")
 NOISE = """import logging, os, sys, warnings
 logging.basicConfig()
 """
@@ -43,11 +44,11 @@ def finished(*commands: subprocess.Popen[str]) -> None:
 
 
 def lay_out(course: Path) -> None:
-    """Lay out a course with one lesson, and with all lessons in one notebook, which takes one kernel a student."""
+    """Lay out a course with one lesson, and with what is graded of all lessons in one notebook: a kernel a student."""
     cells: dict[str, list[build.Cell]] = {ALL: []}
     for lesson in lessons():
         cells[lesson] = list(build._cells((SOLUTIONS / f"{lesson}.py").read_text(encoding="utf-8")))
-        cells[ALL] += [cell for cell in cells[lesson] if cell not in cells[ALL]]
+        cells[ALL] += [cell for cell in cells[lesson] if cell.role in GRADED and cell not in cells[ALL]]
     for assignment in (LESSON, ALL):
         source = course / "source" / assignment / f"{assignment}.ipynb"
         source.parent.mkdir(parents=True)
