@@ -11,6 +11,7 @@ from dspark_mini.viz.curves import acceptance_decay, lines, speed_by_length, tok
 from dspark_mini.viz.diagrams import block_layouts, who_depends_on_what
 from dspark_mini.viz.distributions import accepted_mass, emitted_laws, overlap_picture
 from dspark_mini.viz.economics import gain_bars, speedup_map, time_line
+from dspark_mini.viz.explore import explore
 from dspark_mini.viz.heads import bias_tables, block_shares
 from dspark_mini.viz.injection import kv_injection
 from dspark_mini.viz.masks import mask_picture, tree_mask_picture, verification_picture
@@ -33,6 +34,7 @@ __all__ = [
     "draft_fates",
     "draft_tree",
     "emitted_laws",
+    "explore",
     "flat_batch",
     "gain_bars",
     "kv_injection",

@@ -120,8 +120,8 @@ def _labels() -> dict[str, Any]:
     return {
         "explain": _(
             "Words appear when they are committed. Grey: drafted, not verified yet. Struck through: rejected, with the "
-            "number of further drafts that were dropped. ^Bold: the target's own token. Space plays and pauses, ← and → "
-            "go from round to round; Enter or a click opens a round, Escape closes it."
+            "number of further drafts that were dropped. ^Bold: the target's own token. Space plays and pauses, ← and "
+            "→ go from round to round; Enter or a click opens a round, Escape closes it."
         ),
         "stats": _("{tokens} tokens, {rounds} rounds, τ {tau}, {ms} ms"),
         "round": _("{name}, round {round} of {all}: {accepted} of {drafts} drafts accepted"),

@@ -1,0 +1,101 @@
+"""The page on which rounds can be opened: what became of each draft, and how it behaves in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dspark_mini.engine import Steps, TreeSteps, generate
+from dspark_mini.lm import load, prompts
+from dspark_mini.odds import recording
+from dspark_mini.trace import Round, Trace
+from dspark_mini.viz import explore
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+PARTS = dict.fromkeys(("draft", "head", "verify", "commit"), 0.001)
+
+
+def data_of(page: str) -> Any:
+    return json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("round_", "fates"),
+    [
+        (Round([5, 6, 7], None, [], 3, 1, [0], [5, 9], PARTS), ["accepted", "rejected", "unread"]),
+        (Round([5, 6, 7], None, [], 1, 1, [0], [5, 9], PARTS), ["accepted", "trimmed", "trimmed"]),
+        (Round([5, 6, 7], None, [], 3, 2, [0, 1], [5], PARTS), ["accepted", "cut", "unread"]),
+        (
+            Round([5, 6, 7, 8], [-1, -1, 1, 0], [], 4, 1, [1], [6, 9], PARTS),
+            ["rejected", "accepted", "rejected", "unread"],
+        ),
+    ],
+    ids=["rejection", "trim", "end of the text", "tree"],
+)
+def test_each_draft_has_its_fate(round_: Round, fates: list[str]) -> None:
+    (lane,) = data_of(explore(Trace(round_.emitted, [round_])).html)["lanes"]
+    assert [draft["fate"] for draft in lane["rounds"][0]["drafts"]] == fates
+
+
+@pytest.mark.parametrize("steps", [Steps(), Steps(tree=TreeSteps(widths=(2, 1)))], ids=["chain", "tree"])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_recording_leaves_the_text_and_knows_what_was_accepted(steps: Steps, temperature: float) -> None:
+    model = load(drafters=("dspark",))
+    prompt, drafter = prompts(model.tokenizer, "chat", 1)[0], model.drafters["dspark"]
+    watched, odds = recording(steps)
+    traces = []
+    for chosen in (steps, watched):
+        model.clear()
+        rng = np.random.default_rng(3)
+        traces.append(generate(model.target, drafter, prompt, 24, (), temperature, rng, chosen))
+    assert traces[0].output == traces[1].output
+    assert len(odds) == len(traces[1].rounds)
+    for round_, seen in zip(traces[1].rounds, odds):
+        assert len(seen.chance) == round_.verified
+        assert all(seen.chance[node] > 0 for node in round_.path)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api")
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_plays_and_opens_rounds_by_keyboard_alone(browser: Any, tmp_path: Path, width: int) -> None:
+    rounds = [Round([1, 2, 3], None, [0.9, 0.8, 0.1], 3, 1, [0], [1, 4], PARTS) for _ in range(3)]
+    page_file = tmp_path / "race.html"
+    page_file.write_text(explore(Trace([1, 4] * 3, rounds), words=list("abcde")).html, encoding="utf-8")
+    page = browser.new_context(viewport={"width": width, "height": 800}, reduced_motion="no-preference").new_page()
+    faults: list[str] = []
+    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("request", lambda request: faults.append(request.url) if not request.url.startswith("file:") else None)
+    page.goto(page_file.as_uri())
+    assert page.locator(".round.done").count() == 0
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".round.done").count() == 2
+    page.keyboard.press(" ")  # plays to the end
+    page.wait_for_function("document.querySelectorAll('.round.done').length === 3", timeout=10_000)
+    page.locator(".round.done").last.focus()
+    page.keyboard.press("Enter")
+    assert "round 3 of 3: 1 of 3 drafts accepted" in page.locator(".detail h2").inner_text()
+    page.keyboard.press("ArrowLeft")
+    assert "round 2 of 3" in page.locator(".detail h2").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.keyboard.press("Escape")
+    assert page.locator(".detail").is_hidden()
+    assert faults == []
