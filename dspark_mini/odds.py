@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dspark_mini.drafts import Probabilities, softmax
-from dspark_mini.engine import Steps
+from dspark_mini.engine import Steps, TreeSteps
 
 SHOWN = 5  # tokens of a residual, the likeliest first
 
@@ -42,23 +42,22 @@ def recording(steps: Steps) -> tuple[Steps, list[RoundOdds]]:
         seen.append(odds)
         return verdict
 
-    def tree_greedy(tokens: Sequence[int], parents: Sequence[int], target_tokens: Any) -> Any:
+    watched = replace(steps, verify_greedy=chain_greedy, verify_sampling=chain_sampling)
+    return replace(watched, tree=_recording_tree(steps.tree, seen) if steps.tree else None), seen
+
+
+def _recording_tree(tree: TreeSteps, seen: list[RoundOdds]) -> TreeSteps:
+    def greedy(tokens: Sequence[int], parents: Sequence[int], target_tokens: Any) -> Any:
         wanted = [float(int(target_tokens[parent + 1]) == token) for token, parent in zip(tokens, parents)]
         seen.append(RoundOdds([None] * len(tokens), [None] * len(tokens), wanted))
         return tree.verify_greedy(tokens, parents, target_tokens)
 
-    def tree_sampling(
-        tokens: Sequence[int], parents: Sequence[int], q: Probabilities, p: Probabilities, rng: Any
-    ) -> Any:
+    def sampling(tokens: Sequence[int], parents: Sequence[int], q: Probabilities, p: Probabilities, rng: Any) -> Any:
         rows = [parent + 1 for parent in parents]
         seen.append(_odds(_picked(q[rows], tokens), _picked(p[rows], tokens)))
         return tree.verify_sampling(tokens, parents, q, p, rng)
 
-    tree = steps.tree
-    watched = replace(steps, verify_greedy=chain_greedy, verify_sampling=chain_sampling)
-    if tree is not None:
-        watched = replace(watched, tree=replace(tree, verify_greedy=tree_greedy, verify_sampling=tree_sampling))
-    return watched, seen
+    return replace(tree, verify_greedy=greedy, verify_sampling=sampling)
 
 
 def _picked(rows: Probabilities, tokens: Sequence[int]) -> list[float | None]:
