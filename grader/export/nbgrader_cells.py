@@ -13,8 +13,8 @@ from nbgrader.preprocessors import ClearOutput, ClearSolutions, ComputeChecksums
 from nbgrader.utils import is_grade, is_locked, is_solution, is_task
 
 from grader.export.nbgrader_database import GradebookError
-from grader.lessons.build import STUB_COMMENT
 from grader.lessons.paths import NBGRADER_SOURCE
+from grader.lessons.sources import STUB_COMMENT
 
 SCHEMA_VERSION = 3  # of nbgrader's metadata
 

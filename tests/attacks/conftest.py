@@ -22,9 +22,9 @@ from typing import Any
 import nbformat
 import pytest
 
-from grader.lessons.build import contract_imports
 from grader.lessons.checks import TASKS
 from grader.lessons.paths import NOTEBOOKS, ROOT
+from grader.lessons.stubs import contract_imports
 from grader.run.kit import grading_seed
 from tests.attacks.world import SECRET, changed, left_running, listening, own_children, snapshot
 

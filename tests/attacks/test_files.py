@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from grader.lessons.build import contract_imports
 from grader.lessons.checks import TASKS
+from grader.lessons.stubs import contract_imports
 from grader.read.cells import originals_of
 
 LESSON = "02_parallel_drafting"

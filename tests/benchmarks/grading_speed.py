@@ -23,9 +23,11 @@ from typing import Any
 
 from grading_runs import Measured, dspark, timed
 
-from grader.lessons.build import _cells, contract_imports, notebook
+from grader.lessons.build import notebook
 from grader.lessons.mutants import Variant, all_variants
 from grader.lessons.paths import ROOT, SOLUTIONS
+from grader.lessons.sources import cells_of
+from grader.lessons.stubs import contract_imports
 from grader.lessons.tasks import Task
 from grader.read.submissions import tasks_of
 from grader.run.kit import grading_seed
@@ -69,7 +71,7 @@ def parsed() -> argparse.Namespace:
 def make_class(course: Path, number: int, rng: random.Random) -> dict[str, int]:
     """Write the submissions of a class and return the score that each has to get."""
     (course / "nbgrader_config.py").write_text(NBGRADER_CONFIG)
-    cells = list(_cells((SOLUTIONS / f"{LESSON}.py").read_text(encoding="utf-8")))
+    cells = list(cells_of((SOLUTIONS / f"{LESSON}.py").read_text(encoding="utf-8")))
     write(course / "source" / LESSON / f"{LESSON}.ipynb", notebook(cells, for_nbgrader=True))
     nbgrader(course, "generate_assignment")
     released = (course / "release" / LESSON / f"{LESSON}.ipynb").read_text(encoding="utf-8")

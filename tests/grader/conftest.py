@@ -9,8 +9,9 @@ from typing import Any
 import nbformat
 import pytest
 
-from grader.lessons.build import _cells, notebook
+from grader.lessons.build import notebook
 from grader.lessons.paths import NOTEBOOKS, SOLUTIONS
+from grader.lessons.sources import cells_of
 from grader.run.process import child_library
 
 LESSON = "02_parallel_drafting"
@@ -25,7 +26,7 @@ def library() -> Iterator[Path]:
 
 def solved_sources(lesson: str) -> dict[str, str]:
     """The sources of a solved lesson by cell id."""
-    cells = list(_cells((SOLUTIONS / f"{lesson}.py").read_text(encoding="utf-8")))
+    cells = list(cells_of((SOLUTIONS / f"{lesson}.py").read_text(encoding="utf-8")))
     return {cell.id: cell.source for cell in nbformat.reads(notebook(cells, for_nbgrader=True), as_version=4).cells}
 
 

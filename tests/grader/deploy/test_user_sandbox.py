@@ -22,8 +22,8 @@ import numpy as np
 import pytest
 
 from grader.deploy import write_gradescope_zip
-from grader.lessons.build import contract_imports
 from grader.lessons.checks import TASKS
+from grader.lessons.stubs import contract_imports
 from grader.run import user_sandbox
 from grader.run.sandbox import NoSandbox
 

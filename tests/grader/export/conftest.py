@@ -13,7 +13,7 @@ import nbformat
 import pytest
 
 from grader.check.report import PropertyResult, Report
-from grader.lessons import build, paths
+from grader.lessons import build, paths, sources
 from grader.read.submissions import tasks_of
 
 LESSON = "02_parallel_drafting"
@@ -49,7 +49,7 @@ def ungraded(submission: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def source_text() -> str:
-    cells = list(build._cells((paths.SOLUTIONS / f"{LESSON}.py").read_text(encoding="utf-8")))
+    cells = list(sources.cells_of((paths.SOLUTIONS / f"{LESSON}.py").read_text(encoding="utf-8")))
     return build.notebook(cells, for_nbgrader=True)
 
 

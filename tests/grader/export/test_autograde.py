@@ -16,6 +16,8 @@ from nbgrader.api import Gradebook
 from nbgrader.nbgraderformat import MetadataValidator
 
 from grader.lessons import build, paths
+from grader.lessons.sources import cells_of
+from grader.lessons.stubs import contract_imports
 from grader.read.submissions import Source, tasks_of
 from grader.run.grading import grade
 
@@ -81,13 +83,13 @@ EDITS = [copied, never_run, partial, noisy, with_script]
 def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A course with a submission for each edit, one that is no notebook and one that is a link, all autograded."""
     course = tmp_path_factory.mktemp("course")
-    cells = list(build._cells((paths.SOLUTIONS / f"{LESSON}.py").read_text(encoding="utf-8")))
+    cells = list(cells_of((paths.SOLUTIONS / f"{LESSON}.py").read_text(encoding="utf-8")))
     source = course / "source" / LESSON / f"{LESSON}.ipynb"
     source.parent.mkdir(parents=True)
     source.write_text(build.notebook(cells, for_nbgrader=True), encoding="utf-8")
     assert nbgrader("generate_assignment", course).returncode == 0
     sources = {f"task-{task.id.replace('.', '-')}": task.reference_source for task in tasks_of(LESSON)}
-    solved = {name: build.contract_imports(source) + source for name, source in sources.items()}
+    solved = {name: contract_imports(source) + source for name, source in sources.items()}
     for edit in EDITS:
         document = nbformat.read(course / "release" / LESSON / f"{LESSON}.ipynb", as_version=4)
         for cell in document.cells:

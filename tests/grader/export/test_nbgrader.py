@@ -12,6 +12,8 @@ import pytest
 from nbgrader.api import Gradebook
 
 import grader.lessons.build as build
+import grader.lessons.fitness as fitness
+import grader.lessons.sources as sources
 from grader.export.nbgrader_cells import known_cells
 from grader.export.nbgrader_database import default_url
 from grader.export.nbgrader_gradebook import Recorder
@@ -45,9 +47,9 @@ def finished(*commands: subprocess.Popen[str]) -> None:
 
 def lay_out(course: Path) -> None:
     """Lay out a course with one lesson, and with what is graded of all lessons in one notebook: a kernel a student."""
-    cells: dict[str, list[build.Cell]] = {ALL: []}
+    cells: dict[str, list[sources.Cell]] = {ALL: []}
     for lesson in lessons():
-        cells[lesson] = list(build._cells((SOLUTIONS / f"{lesson}.py").read_text(encoding="utf-8")))
+        cells[lesson] = list(sources.cells_of((SOLUTIONS / f"{lesson}.py").read_text(encoding="utf-8")))
         cells[ALL] += [cell for cell in cells[lesson] if cell.role in GRADED and cell not in cells[ALL]]
     for assignment in (LESSON, ALL):
         source = course / "source" / assignment / f"{assignment}.ipynb"
@@ -78,7 +80,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lay_out(course)
     finished(nbgrader(course, "generate_assignment", "*"))
     sources = {f"task-{task.id.replace('.', '-')}": task.reference_source for task in TASKS.values()}
-    solved = {name: build.contract_imports(source) + source for name, source in sources.items()}
+    solved = {name: sources.contract_imports(source) + source for name, source in sources.items()}
     hand_in(course, "solved", ALL, solved)
     hand_in(course, "untouched", ALL, {})
     hand_in(
@@ -124,7 +126,7 @@ def test_release_is_the_notebook_that_learners_get(course: Path) -> None:
 def test_solved_gets_full_marks_and_the_stub_none(scores: dict[str, dict[str, float]], lesson: str) -> None:
     points = {check_cell(task.id): task.max_points for task in tasks_of(lesson)}
     assert {name: scores["solved"][name] for name in points} == points
-    most = sum(points.values()) / build.FREE_SHARE if lesson == CLINIC else 0
+    most = sum(points.values()) / fitness.FREE_SHARE if lesson == CLINIC else 0
     assert sum(scores["untouched"][name] for name in points) <= most
 
 

@@ -18,6 +18,8 @@ import pytest
 from nbgrader.preprocessors import ClearSolutions
 
 import grader.lessons.build as build
+import grader.lessons.fitness as fitness
+import grader.lessons.sources as sources
 from dspark_mini import clinic_bugs
 from grader.lessons.checks import TASKS
 from grader.lessons.paths import NOTEBOOKS, ROOT, SOLUTIONS
@@ -29,7 +31,7 @@ SOURCE = SOLUTIONS / f"{LESSON}.py"
 
 
 def built_notebook(for_nbgrader: bool) -> nbformat.NotebookNode:
-    cells = list(build._cells(SOURCE.read_text(encoding="utf-8")))
+    cells = list(sources.cells_of(SOURCE.read_text(encoding="utf-8")))
     return nbformat.reads(build.notebook(cells, for_nbgrader), as_version=4)
 
 
@@ -38,7 +40,7 @@ def test_handed_out_notebook_has_no_solution_no_hidden_test_and_no_output() -> N
     text = (NOTEBOOKS / f"{LESSON}.ipynb").read_text(encoding="utf-8")
     assert "BEGIN SOLUTION" not in text and "HIDDEN" not in text
     for task in tasks_of(LESSON):
-        region = build.REGION.search(task.reference_source)
+        region = sources.REGION.search(task.reference_source)
         assert region is not None
         in_some_cell = any(region[2].rstrip() in cell.source for cell in notebook.cells)
         assert in_some_cell is (task.id == "record")  # the record is given
@@ -80,7 +82,7 @@ def test_nbgrader_metadata_is_complete() -> None:
 def refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, edit: Callable[[str], str]) -> str:
     path = tmp_path / f"{LESSON}.py"
     path.write_text(edit(SOURCE.read_text(encoding="utf-8")), encoding="utf-8")
-    with pytest.raises(build.BuildError) as error:
+    with pytest.raises(sources.BuildError) as error:
         build.lesson_files(path)
     return str(error.value)
 
@@ -95,7 +97,7 @@ def test_stub_that_passes_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     # A helper in the set-up cell that is already the solution, and a region that leaves it in place.
     source = "def conditional_acceptance(a, b):\n    return 0\n    ### BEGIN SOLUTION\n    ### END SOLUTION\n"
     monkeypatch.setattr(
-        build, "_body", lambda mark, task: source if (mark, task.id) == ("task", "2.5") else _BODY(mark, task)
+        sources, "_body", lambda mark, task: source if (mark, task.id) == ("task", "2.5") else _BODY(mark, task)
     )
     assert "stub of task 2.5" in refused(monkeypatch, tmp_path, str)
 
@@ -103,7 +105,7 @@ def test_stub_that_passes_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 def test_solution_that_fails_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     wrong = _BODY("task", TASKS["2.3"]).replace(">= threshold", "> threshold")
     monkeypatch.setattr(
-        build, "_body", lambda mark, task: wrong if (mark, task.id) == ("task", "2.3") else _BODY(mark, task)
+        sources, "_body", lambda mark, task: wrong if (mark, task.id) == ("task", "2.3") else _BODY(mark, task)
     )
     message = refused(monkeypatch, tmp_path, str)
     assert "fails its own check" in message and "equal_passes" in message
@@ -131,7 +133,7 @@ def test_unknown_task_is_refused_and_nothing_is_written(monkeypatch: pytest.Monk
     (tmp_path / "solutions" / f"{LESSON}.py").write_text(text, encoding="utf-8")
     for name in ("SOLUTIONS", "NOTEBOOKS", "NBGRADER_SOURCE"):
         monkeypatch.setattr(build, name, tmp_path / name.lower())
-    with pytest.raises(build.BuildError, match=r"'2\.9'"):
+    with pytest.raises(sources.BuildError, match=r"'2\.9'"):
         build.build()
     assert [path.name for path in tmp_path.rglob("*.*")] == [f"{LESSON}.py"]
     assert (tmp_path / "solutions" / f"{LESSON}.py").read_text(encoding="utf-8") == text
@@ -147,7 +149,7 @@ BUGS = [task for task in tasks_of(CLINIC) if hasattr(clinic_bugs, task.function)
 @functools.cache
 def clinic(for_nbgrader: bool) -> dict[str, str]:
     """The sources of the clinic's task cells by task: as handed out, or as nbgrader's source."""
-    cells = list(build._cells(CLINIC_SOURCE.read_text(encoding="utf-8")))
+    cells = list(sources.cells_of(CLINIC_SOURCE.read_text(encoding="utf-8")))
     notebook = nbformat.reads(build.notebook(cells, for_nbgrader), as_version=4)
     return {cell.metadata["dspark"]["task"]: cell.source for cell in notebook.cells if cell.id.startswith("task-")}
 
@@ -162,17 +164,17 @@ def defined(source: str, task: Task) -> Callable[..., Any]:
 def test_learners_get_the_bug_and_not_the_repair() -> None:
     for task in BUGS:
         source = clinic(for_nbgrader=False)[task.id]
-        region = build.REGION.search(task.reference_source)
+        region = sources.REGION.search(task.reference_source)
         assert region is not None and region[2].strip() not in source
-        assert textwrap.indent(build.buggy_lines(task), "    ").rstrip() in source
+        assert textwrap.indent(sources.buggy_lines(task), "    ").rstrip() in source
         assert "SOLUTION" not in source and "BUG" not in source.upper() and "NotImplementedError" not in source
         assert inspect.getdoc(task.reference).splitlines()[0] in source and "@takes(" in source  # type: ignore[union-attr]
 
 
 def test_nbgrader_cuts_the_repair_out_and_leaves_what_learners_get() -> None:
     config = (ROOT / "grader" / "nbgrader_config.py").read_text(encoding="utf-8")
-    assert f'"{build.STUB_COMMENT}"' in config
-    clear = ClearSolutions(code_stub={"python": build.STUB_COMMENT})
+    assert f'"{sources.STUB_COMMENT}"' in config
+    clear = ClearSolutions(code_stub={"python": sources.STUB_COMMENT})
     for task in BUGS:
         cell = nbformat.v4.new_code_cell(clinic(for_nbgrader=True)[task.id])
         assert clear._replace_solution_region(cell, "python")
@@ -189,11 +191,11 @@ def test_nbgrader_source_runs_the_repair_and_its_release_the_bug(identity: str) 
 
 def with_bug(monkeypatch: pytest.MonkeyPatch, lines: str) -> str:
     """Hand task 8.13 out with other lines in place of its bug, and return why that is refused."""
-    monkeypatch.setattr(build, "buggy_lines", lambda task: lines)
-    cells = [cell for cell in build._cells(CLINIC_SOURCE.read_text(encoding="utf-8")) if cell.role == "setup"]
-    cells.append(build.Cell("code", "task", build._body("bug", TASKS["8.13"]), TASKS["8.13"], has_bug=True))
-    with pytest.raises(build.BuildError) as error:
-        build._check_stubs(cells, [TASKS["8.13"]])
+    monkeypatch.setattr(sources, "buggy_lines", lambda task: lines)
+    cells = [cell for cell in sources.cells_of(CLINIC_SOURCE.read_text(encoding="utf-8")) if cell.role == "setup"]
+    cells.append(sources.Cell("code", "task", sources._body("bug", TASKS["8.13"]), TASKS["8.13"], has_bug=True))
+    with pytest.raises(sources.BuildError) as error:
+        fitness.check_stubs(cells, [TASKS["8.13"]])
     return str(error.value)
 
 
@@ -215,8 +217,8 @@ def test_bug_that_is_not_one_is_refused(monkeypatch: pytest.MonkeyPatch, lines: 
 
 
 def test_bug_without_lines_is_refused() -> None:
-    with pytest.raises(build.BuildError, match=r"clinic_bugs has no dflash_parallel"):
-        build.buggy_lines(TASKS["2.1"])
+    with pytest.raises(sources.BuildError, match=r"clinic_bugs has no dflash_parallel"):
+        sources.buggy_lines(TASKS["2.1"])
 
 
-_BODY = build._body
+_BODY = sources._body
