@@ -112,9 +112,7 @@ class ToyDrafter:
         seen = table + np.random.default_rng(seed).normal(0.0, noise, size=table.shape)
         self.after_two = softmax(seen)  # (V, V, V), for the first position
         self.after_one = self.after_two.mean(axis=0)  # (V, V)
-        rows = (
-            np.log(self.after_one) - np.log(self.after_one.mean(axis=0)) if markov else np.zeros(self.after_one.shape)
-        )
+        rows = np.log(self.after_one) - np.log(self.after_one.mean(axis=0)) if markov else 0.0 * self.after_one
         self.bias: Any = dict(enumerate(rows))
         self.factors: tuple[Logits, Logits] | None = np.eye(len(rows)), rows  # (V, V) each
         self.cache = Cache()

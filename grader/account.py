@@ -16,7 +16,7 @@ def account_of(results: Sequence[Mapping[str, Any]], passed_over: PassedOver) ->
 
     Args:
         results: objects of the list that `dspark-mini grade --json` writes.
-        passed_over: what is no part of a submission.
+        passed_over: what is not part of a submission.
     """
     counts = Counter(STATUSES.get(result["status"], "graded") for result in results)
     words = [f"{counts['graded']} graded", *(f"{counts[word]} {word}" for word in STATUSES.values() if counts[word])]

@@ -34,11 +34,9 @@ def _by_content(rows: list[list[str]]) -> dict[str, int]:
     participant's number; the maximum is the same positive number in all rows; where no time is known, a dash stands.
     """
     columns = list(zip(*rows))
-    if (
-        len(columns) < 4
-        or len(set(columns[0])) < len(rows)
-        or not all(re.search(r"\d$", c.strip()) for c in columns[0])
-    ):
+    if len(columns) < 4 or len(set(columns[0])) < len(rows):
+        return {}
+    if not all(re.search(r"\d$", cell.strip()) for cell in columns[0]):
         return {}
     maxima = [place for place in range(2, len(columns)) if _is_maximum(columns[place])]
     if len(maxima) != 1 or not all(cell in ("", "-") or NUMBER.fullmatch(cell) for cell in columns[maxima[0] - 1]):

@@ -188,12 +188,6 @@ def _with_missing(cells: list[Any], known: Iterable[KnownCell]) -> list[Any]:
         if (cell.grade or cell.task) and cell.name not in names:
             tail = cell.name.partition("-")[2]
             after = [index for index, name in enumerate(names, 1) if tail and name.partition("-")[2] == tail]
-            cells = (
-                [*cells[: after[-1]], _restored(cell.source, cell), *cells[after[-1] :]]
-                if after
-                else [
-                    *cells,
-                    _restored(cell.source, cell),
-                ]
-            )
+            at = after[-1] if after else len(cells)
+            cells = [*cells[:at], _restored(cell.source, cell), *cells[at:]]
     return cells

@@ -57,9 +57,8 @@ class Regrading:
         earlier = {id(now): old for old, now in matched if now is not None}
         rows = [self._final(now, by, earlier.get(id(now)), lesson) for now, by in zip(new, sources, strict=True)]
         for row in (row for row in rows if row["final_notes"]):
-            lines.append(
-                f"{row['submission']}: {_of(row['final'], row['final_max'])} count. {' '.join(row['final_notes'])}"
-            )
+            counts = _of(row["final"], row["final_max"])
+            lines.append(f"{row['submission']}: {counts} count. {' '.join(row['final_notes'])}")
         return Regraded(rows, [self._written(row) for row in rows], lines)
 
     def _final(self, now: Result, source: Source, old: Result | None, lesson: str | None) -> Result:
@@ -68,9 +67,8 @@ class Regrading:
         final, most = self._points(row)
         best = self._best_of(old, lesson) if self.keep_higher else None
         if final is None:  # the earlier one is only kept in mind, for the next grading
-            return (
-                row | {"final": None, "final_max": _tidy(most), "final_notes": []} | ({"earlier": best} if best else {})
-            )
+            kept = {"earlier": best} if best else {}
+            return row | {"final": None, "final_max": _tidy(most), "final_notes": []} | kept
         notes = [late_words(row["late"])] if self.late else []
         had, of = self._points(best) if best else (None, 0.0)
         if had is not None and of and had / of > (final / most if most else 0):

@@ -107,9 +107,8 @@ class Roster:
                 why = "its name fits several students of the list." if rows else "no student of the list has this name."
                 left_out.append((result["submission"], why))
             elif counts[row] > 1:
-                left_out.append(
-                    (result["submission"], f"the student has {counts[row]} submissions; grade the one meant.")
-                )
+                why = f"the student has {counts[row]} submissions; grade the one meant."
+                left_out.append((result["submission"], why))
             elif result["score"] is None:
                 left_out.append((result["submission"], why_no_score(result)))
             else:

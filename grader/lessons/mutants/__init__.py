@@ -94,33 +94,32 @@ def patches(text: str) -> Iterator[Patch]:
 def patched(patch: Patch) -> str:
     """Apply a patch to the source of its task's reference."""
     source = inspect.getsource(TASKS[patch.task].reference)
-    body = textwrap.indent(patch.new + "\n", "    ")
+    body = textwrap.indent(patch.new.rstrip() + "\n", "    ")
     if not patch.old:
         changed = REGION.sub(lambda _: body, source)
     else:
-        lines = re.compile(rf"^{re.escape(patch.old)}$", re.M)
-        changed = (
-            lines.sub(lambda _: patch.new, source) if lines.search(source) else source.replace(patch.old, patch.new)
-        )
+        changed = re.sub(rf"^{re.escape(patch.old)}$", lambda _: patch.new, source, flags=re.M)
+        if changed == source:
+            changed = source.replace(patch.old, patch.new)
     if changed == source:
         raise ValueError(f"Patch {patch.name} of task {patch.task} changes nothing: the reference has no such text.")
     return changed
 
 
+def _variant(patch: Patch) -> Variant:
+    caught_by = "" if patch.caught_by == "right" else patch.caught_by
+    return Variant(patch.task, patch.name, patch.about, caught_by, patched(patch))
+
+
 def all_variants() -> Iterator[Variant]:
     """Yield the wrong and the right variants of every task."""
     for path in (*sorted(Path(__file__).parent.glob("lesson_*.diff")), *own_files("mutants.diff")):
-        for patch in patches(path.read_text(encoding="utf-8")):
-            caught_by = "" if patch.caught_by == "right" else patch.caught_by
-            yield Variant(patch.task, patch.name, patch.about, caught_by, patched(patch))
+        yield from map(_variant, patches(path.read_text(encoding="utf-8")))
     for task in TASKS.values():
         if bug := getattr(clinic_bugs, task.function, None):
-            patch = Patch(
-                task.id, task.core[0].name, "the_bug", inspect.getdoc(bug) or "", "", buggy_lines(task).rstrip()
-            )
-            yield Variant(task.id, patch.name, patch.about, patch.caught_by, patched(patch))
-        noisy = Patch(task.id, "right", "noisy", "Prints and warns.", "### BEGIN SOLUTION", NOISE)
-        yield Variant(task.id, noisy.name, noisy.about, "", patched(noisy))
+            handed_out = Patch(task.id, task.core[0].name, "the_bug", inspect.getdoc(bug) or "", "", buggy_lines(task))
+            yield _variant(handed_out)
+        yield _variant(Patch(task.id, "right", "noisy", "Prints and warns.", "### BEGIN SOLUTION", NOISE))
         spoiled = wrong_cases(task) if task.id.endswith(SUFFIX) else bad_manners(task)
         for name, caught_by, about, function in spoiled:
             yield Variant(task.id, name, about, caught_by, generated=function)

@@ -112,14 +112,9 @@ def without_cell_magic(source: str) -> str:
 
 def defines(source: str, function: str) -> bool:
     """Tell whether code defines a function, even where a fault elsewhere keeps it from being parsed."""
-    return (
-        re.search(
-            rf"^[ \t]*(?:async[ \t]+)?def[ \t]+{re.escape(function)}[ \t]*\(|^{re.escape(function)}[ \t]*=[^=]",
-            source,
-            re.M,
-        )
-        is not None
-    )
+    name = re.escape(function)
+    found = re.search(rf"^[ \t]*(?:async[ \t]+)?def[ \t]+{name}[ \t]*\(|^{name}[ \t]*=[^=]", source, re.M)
+    return found is not None
 
 
 def _run(tree: ast.Module, label: str, namespace: dict[str, Any], flags: int) -> CellError | None:
