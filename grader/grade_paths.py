@@ -169,9 +169,7 @@ def _of_lesson(
     graded: Results, sources: list[Source], options: GradeOptions, passed_over: PassedOver
 ) -> tuple[Rows, list[Source]]:
     """Take the results of one lesson, with their files: of a .py file, which may solve any task, the lesson's part."""
-    rows: Rows = graded
-    if options.unreadable_as_zero:
-        rows = [result | ({"score": 0} if result["status"] == UNREADABLE else {}) for result in graded]
+    rows: Rows = [_completed(result, source, options) for result, source in zip(graded, sources, strict=True)]
     lesson = options.lesson
     if lesson is None:
         return rows, sources
@@ -179,6 +177,12 @@ def _of_lesson(
     passed_over += [(row["submission"], f"of {row['lesson']}") for row, cut in zip(rows, cuts) if cut[0] is None]
     pairs = [(cut, source) for cut, source in cuts if cut is not None]
     return [cut for cut, _ in pairs], [source for _, source in pairs]
+
+
+def _completed(result: dict[str, Any], source: Source, options: GradeOptions) -> dict[str, Any]:
+    """Add what the journal does not know: how the file was chosen, and what the instructor makes of unreadable ones."""
+    zero = {"score": 0} if options.unreadable_as_zero and result["status"] == UNREADABLE else {}
+    return result | zero | ({"notes": [source.note, *result.get("notes", ())]} if source.note else {})
 
 
 def _journal(options: GradeOptions, scratch: Path) -> Journal:

@@ -59,6 +59,8 @@ def _annotations(result: Result) -> Iterator[str]:
     where = f"file={_property(file)}," if os.path.isfile(file) else ""
     if result.get("reason"):
         yield f"::error {where}title=Not graded::{_data(result['reason'])}"
+    for note in result.get("notes", ()):
+        yield f"::warning {where}title=Note::{_data(note)}"
     for task in result["tasks"]:
         if task["status"] != "pass":
             level = "notice" if task["status"] == "missing" else "error"
@@ -88,10 +90,9 @@ def _summary(results: list[Result]) -> str:
 
 
 def _summary_rows(result: Result) -> Iterator[str]:
-    if not result["tasks"]:
-        yield _row(
-            result["submission"], "", result["score"], result["max_score"], result["status"], result.get("reason", "")
-        )
+    said = " ".join(filter(None, (result.get("reason", ""), *result.get("notes", ()))))
+    if said or not result["tasks"]:
+        yield _row(result["submission"], "", result["score"], result["max_score"], result["status"], said)
     for task in result["tasks"]:
         name = f"TODO {task['task']} {function_name(task)}"
         mend = " ".join(to_mend(task))

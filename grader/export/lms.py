@@ -123,7 +123,7 @@ def write_gradescope(results: list[Result], target: Path) -> None:
         result = results[0]
         found["score"] = result["score"]
         points = points_of(result["score"], result["max_score"])
-        found["output"] = result.get("reason") or " ".join([points, *result.get("notes", ())])
+        found["output"] = " ".join([result.get("reason") or points, *result.get("notes", ())])
         found["tests"] = [_gradescope_test(task) for task in result["tasks"]]
     write_whole(target, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
 

@@ -16,7 +16,6 @@ from nbconvert.filters import markdown2html
 from nbformat.v4 import new_notebook
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Bool
 
 from grader.export.nbgrader_cells import cells_of
 from grader.export.nbgrader_notebook import mark, repaired
@@ -54,23 +53,20 @@ class RepairCells(NbGraderPreprocessor):  # type: ignore[misc]
 class GradeInSandbox(NbGraderPreprocessor):  # type: ignore[misc]
     """Grades the submitted file in the sandbox instead of running the notebook in a kernel."""
 
-    unsafe_no_sandbox = Bool(False, help="Run the code with your own rights: for code that you trust.").tag(config=True)
-
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Write reports and points below the cells that check, where SaveAutoGrades reads them.
 
         Raises:
-            NoSandbox: this machine has no sandbox, and unsafe_no_sandbox is not set.
+            NoSandbox: this machine has no sandbox; without one nothing goes into a gradebook.
             NoProcess: it could not be graded, through no fault of its own; nbgrader then records nothing.
         """
-        if not self.unsafe_no_sandbox:
-            require_once()
+        require_once()
         about = resources["nbgrader"]
         course = self.parent.parent.coursedir  # the exporter's converter knows where submissions lie
         folder = course.format_path(course.submitted_directory, about["student"], about["assignment"])
         with child_library() as library:
             source = Source(about["student"], Path(folder, f"{about['notebook']}.ipynb"))
-            result = grade(source, library, sandbox=not self.unsafe_no_sandbox)
+            result = grade(source, library)
         if result.status == UNGRADED:
             raise NoProcess(result.reason)
         mark(nb, result.to_json())

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.read.archive import Parts
 from grader.read.submissions import SUFFIXES, lessons
@@ -32,6 +32,7 @@ MOODLE = re.compile(r"(?P<student>.+)_(?P<id>\d+)_assignsubmission_file_?", re.S
 AGAIN = re.compile(r"(-\d+| ?\(\d+\))$")  # what Canvas or a browser adds to the name of a file that it has already
 ENDING = re.compile(r"\.(ipynb|py|zip)$", re.I)
 NOTHING = "There is no notebook among the files that were handed in."
+LATEST = "Of the notebooks handed in, {} is graded: the lesson that was saved last."
 
 PassOver = Callable[[str, str], None]  # called with a path and why it is not looked at
 Facts = Callable[[Parts], tuple[str, float]]  # a notebook's lesson, if it can be told, and when it was saved
@@ -45,6 +46,7 @@ class Found:
     parts: Parts
     owner: Parts
     unreadable: str = ""
+    note: str = ""  # what its student should know
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,10 @@ def _submissions_of(unit: Unit, files: list[Parts], facts: Facts) -> list[Found]
     if unit.kind in ("lms", "zip"):
         first = min(files, default=unit.folder)
         kept = _latest(notebooks, facts) if unit.kind == "lms" else notebooks
-        return _named(unit, kept or graded) or [Found(unit.student, first, unit.owner, NOTHING)]
+        found = _named(unit, kept or graded) or [Found(unit.student, first, unit.owner, NOTHING)]
+        return (
+            [replace(one, note=LATEST.format(one.parts[-1])) for one in found] if len(kept) < len(notebooks) else found
+        )
     if notebooks or unit.kind == "file":
         return _named(unit, notebooks or graded)
     return [Found("/".join(file), file, unit.owner) for file in graded]

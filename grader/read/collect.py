@@ -78,14 +78,15 @@ class Contents:
         """Return a submission's file; of a zip, it is laid down in a folder of its own."""
         reason = self.unopened.get(one.parts) or one.unreadable
         if one.parts not in self.members:
-            return Source(_text(one.name), self.on_disk.get(one.parts, folder / one.parts[-1]), reason, one.owner)
+            path = self.on_disk.get(one.parts, folder / one.parts[-1])
+            return Source(_text(one.name), path, reason, one.owner, note=_text(one.note))
         # Its name there tells the lesson and nothing else.
         own, suffix = own_stem(one.parts[-1]), ".py" if one.parts[-1].lower().endswith(".py") else NOTEBOOK
         target = folder / ((own if own in lessons() else "submission") + suffix)
         archive, member = self.members[one.parts].pop(0)
         student = "/".join(one.owner) or one.name
         reason = reason or archive.lay_down(member, target, student)
-        return Source(_text(one.name), target, reason, one.owner, "/".join(one.parts))
+        return Source(_text(one.name), target, reason, one.owner, "/".join(one.parts), _text(one.note))
 
     def _add_member(self, parts: Parts, archive: Archive, member: Member) -> None:
         self.files.append(parts)

@@ -30,6 +30,7 @@ class Source:
     unreadable: str = ""  # why it must not be read, where that is known before
     owner: tuple[str, ...] = ()  # the student's place below the folder or zip that was given
     member: str = ""  # the path in the zip that it came from
+    note: str = ""  # what its student should know of how it was chosen
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ import pytest
 
 from grader.check.report import PropertyResult, Report
 from grader.export.github import report_to_ci
-from grader.export.lms import write_gradescope
+from grader.export.lms import _feedback, write_gradescope
+from grader.export.pages import student_page
 from tests.grader.export.conftest import NASTY, result, task, ungraded, unreadable
 
 # --- Gradescope --------------------------------------------------------------------------------------
@@ -37,6 +38,17 @@ def test_gradescope_says_why_there_is_no_score(tmp_path: Path, results: list[dic
     write_gradescope(results, tmp_path / "results.json")
     found = json.loads((tmp_path / "results.json").read_text())
     assert found["score"] == 0 and says in found["output"]
+
+
+def test_notes_are_in_every_feedback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    noted = result("ada", notes=["It waits for input."])
+    for one in (noted, unreadable("ada") | {"score": 0, "notes": noted["notes"]}):
+        write_gradescope([one], tmp_path / "to.json")
+        report_to_ci([one], (lines := list[str]()).append)
+        texts = (json.loads((tmp_path / "to.json").read_text())["output"], _feedback(one), student_page(one))
+        assert all("It waits for input." in text for text in (*texts, "".join(lines)))
+    assert (tmp_path / "summary.md").read_text().count("It waits for input.") == 2
 
 
 # --- GitHub ------------------------------------------------------------------------------------------

@@ -226,6 +226,8 @@ def test_everything_given_is_graded_or_named_with_a_reason(tmp_path: Path, unpac
     unreadable = {name for name, source in found.items() if source.unreadable}
     assert set(found) == {"Ann Wu_34", "Bob_35", "Cat_36", "Dan_37/a", "Dan_37/b"} and unreadable == {"Cat_36"}
     assert "zip cannot be opened" in found["Cat_36"].unreadable
+    notes = {name: source.note for name, source in found.items() if source.note}
+    assert list(notes) == ["Ann Wu_34"] and "mine.ipynb is graded" in notes["Ann Wu_34"]
     assert passed_over == {
         f"{moodle}/old.ipynb": "mine.ipynb is the lesson, or was saved later",
         f"{moodle}/scratch.ipynb": "mine.ipynb is the lesson, or was saved later",
