@@ -11,12 +11,35 @@ from typing import Any
 from grader.check.report import ERROR, MISSING, TIMEOUT, Report, overall
 from grader.lessons.tasks import Task
 from grader.read.submissions import Source, Submission, Unreadable, lessons, read_submission, tasks_of
+from grader.run.child.calling import Call, Outcome
 from grader.run.child.loader import UNFINISHED, CellError, defines
 from grader.run.kit import grading_seed
-from grader.run.process import Child, NoProcess, RemoteCaller, Sandbox, child_library
+from grader.run.process import Child, NoProcess, Sandbox, child_library
 from grader.run.scratch import scratch_folder
 
 UNREADABLE, UNGRADED = "unreadable", "ungraded"  # without a score: nothing is written for them anywhere
+
+
+class RemoteCaller:
+    """Calls one function of a child; a check cannot tell it from a function in this process."""
+
+    def __init__(self, child: Child, function: str) -> None:
+        self.child, self.function = child, function
+
+    def outcomes(self, calls: list[Call]) -> list[Outcome]:
+        """Make several calls in order; stop after one that hangs or ends its process."""
+        return self.child.outcomes(self.function, calls)
+
+    def saw_hidden(self) -> None:
+        """Note that the process has received hidden inputs, which its code could keep and repeat."""
+        self.child.knows_hidden = True
+
+    def restart(self) -> bool:
+        """Replace a process that may know hidden inputs by a new one; tell whether it was replaced."""
+        if self.child.alive and not self.child.knows_hidden:
+            return False
+        self.child.close()
+        return True
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ class Child:
             with task.running():
                 return self._ask(function, calls, min(task.ends, self.clock.ends))
 
-    def _ask(self, function: str, calls: list[Call], ends: float) -> list[Outcome]:
+    def _ask(self, function: str, calls: list[Call], ends: float, again: bool = False) -> list[Outcome]:
         done: list[Outcome] = []
         first, self.number = self.number + 1, self.number + len(calls)
         try:
@@ -161,7 +161,9 @@ class Child:
             self.close()
             done.append(Outcome(error="TimeoutError", timed_out=True))
         except ChildDied:
-            self._end_dead()
+            if self._end_dead(again) and not again:
+                self._start()
+                return self._ask(function, calls, ends, again=True)
             done.append(Outcome(error="ProcessEnded", died=True))
         return done
 
@@ -185,7 +187,8 @@ class Child:
 
     def _start(self) -> None:
         """Start and load; a statement that hangs or ends the process is left out of the next attempt."""
-        for _ in range((MAX_LOST + 1) * len(self.pieces) + 1):
+        again = False
+        for _ in range((MAX_LOST + 1) * len(self.pieces) + 2):
             if time.monotonic() >= self.clock.ends:
                 late = CellError("TimeoutError", "the submission had used up its time", None)
                 self.errors = {i: late for i in range(len(self.pieces))} | self.errors
@@ -196,9 +199,12 @@ class Child:
                 self._load()
                 return
             except (ChildTooSlow, ChildDied, WireError) as error:
-                self._end_dead()
+                killed = self._end_dead(again)
                 if self.running < 0:
                     self._explain(error)
+                if killed and not again:
+                    again = True
+                    continue
                 self._leave_out(hung=isinstance(error, ChildTooSlow))
 
     def _leave_out(self, hung: bool) -> None:
@@ -210,16 +216,22 @@ class Child:
             self.left_out.add(self.running)
         lost.add(self.part)
 
-    def _end_dead(self) -> None:
-        """Close; where the sandbox itself was killed, which nothing inside can do, it was not the learner's code."""
-        was_killed = False
-        if self.sandbox is True:
-            from grader.run import sandbox
+    def _end_dead(self, again: bool) -> bool:
+        """Close, and tell whether it was killed, by itself or by the machine: what it did is then tried once more.
 
-            was_killed = sandbox.was_killed(self.process)
+        Raises:
+            NoProcess: It was the machine, again.
+        """
+        if not self.sandbox:
+            self.close()
+            return False
+        from grader.run import sandbox
+
+        killed, from_outside = sandbox.was_killed(self.process), self.sandbox is True and self.process.poll() == -9
         self.close()
-        if was_killed:
-            raise NoProcess("The sandbox was killed from outside.")
+        if killed and again and (from_outside or sandbox.memory_kills() > self.memory_kills):
+            raise NoProcess("The machine has killed its process twice.")
+        return killed
 
     def _explain(self, error: Exception) -> None:
         """Say why no process got as far as the learner's code."""
@@ -259,6 +271,7 @@ class Child:
         from grader.run import sandbox
         from grader.run.select_pipes import SelectPipes
 
+        self.memory_kills = sandbox.memory_kills()
         if isinstance(self.sandbox, str):
             from grader.run import user_sandbox
 
@@ -276,25 +289,3 @@ class Child:
 def _soon(seconds: float, ends: float) -> float:
     """Return a point in time: some seconds and a little grace from now, but not after the end of a budget."""
     return min(ends, time.monotonic() + seconds + GRACE_SECONDS)
-
-
-class RemoteCaller:
-    """Calls one function of a child; a check cannot tell it from a function in this process."""
-
-    def __init__(self, child: Child, function: str) -> None:
-        self.child, self.function = child, function
-
-    def outcomes(self, calls: list[Call]) -> list[Outcome]:
-        """Make several calls in order; stop after one that hangs or ends its process."""
-        return self.child.outcomes(self.function, calls)
-
-    def saw_hidden(self) -> None:
-        """Note that the process has received hidden inputs, which its code could keep and repeat."""
-        self.child.knows_hidden = True
-
-    def restart(self) -> bool:
-        """Replace a process that may know hidden inputs by a new one; tell whether it was replaced."""
-        if self.child.alive and not self.child.knows_hidden:
-            return False
-        self.child.close()
-        return True

@@ -30,6 +30,7 @@ WORK_BYTES = 16 << 20
 NOBODY = "65534"
 UNKNOWN = -1  # libseccomp's number of an unknown call
 TRY_SECONDS = 60.0
+KERNEL_COUNTS = Path("/proc/vmstat")
 KILLED_SECONDS = 0.2  # how long a process that has closed its pipes may take to be gone
 NO_NAMESPACES = re.compile(r"namespace|uid map|Operation not permitted|Permission denied")
 ELSE = " To grade code that you trust without a sandbox, add --unsafe-no-sandbox."
@@ -108,10 +109,18 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def was_killed(process: subprocess.Popen[bytes]) -> bool:
-    """Tell whether something on this machine has killed bubblewrap itself; a signal inside makes it leave in order."""
+    """Tell whether a process that has closed its pipes was killed, or bubblewrap says that of what ran inside."""
     with contextlib.suppress(subprocess.TimeoutExpired):
-        return process.wait(KILLED_SECONDS) < 0
+        return process.wait(KILLED_SECONDS) in (-signal.SIGKILL, 128 + signal.SIGKILL)
     return False
+
+
+def memory_kills() -> int:
+    """How many processes the kernel has killed for want of memory, as far as it tells."""
+    with contextlib.suppress(OSError):
+        found = re.search(r"^oom_kill (\d+)$", KERNEL_COUNTS.read_text(), re.M)
+        return int(found[1]) if found else 0
+    return 0
 
 
 def _program() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import os
 import shutil
@@ -11,12 +12,14 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dspark_mini.workspace import copy_lessons
+from grader.run import sandbox
 from grader.run.child.calling import call
 from grader.run.process import Child, NoProcess, Piece
 from tests.commands import command, type_in, variables
@@ -83,13 +86,44 @@ def test_a_sandbox_that_fails_from_the_fourth_start_on_changes_no_grade(course: 
 # --- Killed ------------------------------------------------------------------------------------------
 
 
+class Killed(Child):
+    """A child that is killed while it answers, so many times: bubblewrap, or what runs in it."""
+
+    inside, times = False, 0
+
+    def _load(self) -> None:
+        super()._load()
+        if self.times:
+            self.times -= 1
+            pid = self.process.pid
+            for _ in range(2 * self.inside):
+                pid = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+            threading.Timer(0.1, os.kill, (pid, signal.SIGKILL)).start()
+
+
 @pytest.mark.usefixtures("needs_sandbox")
-def test_a_sandbox_that_is_killed_from_outside_is_not_the_learners_fault(quick: Path) -> None:
+@pytest.mark.parametrize(
+    ("inside", "times", "short_of_memory", "what"),
+    [
+        (False, 1, False, None),
+        (True, 1, False, None),
+        (True, 2, False, "ProcessEnded"),  # as if it killed itself
+        (True, 2, True, "the machine"),
+        (False, 2, False, "the machine"),
+    ],
+)
+def test_a_kill_from_outside_is_not_the_learners_fault(
+    quick: Path, monkeypatch: pytest.MonkeyPatch, inside: bool, times: int, short_of_memory: bool, what: str | None
+) -> None:
+    kills = itertools.count() if short_of_memory else itertools.repeat(0)
+    monkeypatch.setattr(sandbox, "memory_kills", lambda: next(kills))
     source = "import time\ndef sleeps():\n    time.sleep(0.3)\n    return 1\n"
-    child = Child(quick, [Piece(source, "cell")], sandbox=True)
-    threading.Timer(0.1, os.kill, (child.process.pid, signal.SIGKILL)).start()
-    with pytest.raises(NoProcess, match="killed from outside"):
-        child.outcomes("sleeps", [call(), call(), call()])
+    monkeypatch.setattr(Killed, "inside", inside)
+    monkeypatch.setattr(Killed, "times", times)
+    child = Killed(quick, [Piece(source, "cell")], sandbox=True)
+    expected = pytest.raises(NoProcess, match="killed its process twice") if what == "the machine" else nullcontext()
+    with expected:
+        assert child.outcomes("sleeps", [call(), call()])[-1].error == what
     child.close()
 
 

@@ -19,7 +19,8 @@ import pytest
 from grader.check.comparison import same_value
 from grader.run import process
 from grader.run.child.calling import LocalCaller, Outcome, call, unchanged
-from grader.run.process import Child, Piece, RemoteCaller, child_library
+from grader.run.grading import RemoteCaller
+from grader.run.process import Child, Piece, child_library
 from tests.grader.run.conftest import ENDS, GOOD, HANGS, answers, asked
 
 pytestmark = [
