@@ -26,3 +26,11 @@ def account_of(results: Sequence[Mapping[str, Any]], passed_over: PassedOver) ->
         return "\n".join([*lines, f"{', '.join(words)}."])
     lines.append(f"{', '.join(words)}, {len(passed_over)} not looked at:")
     return "\n".join([*lines, *(f"  {path}: {why}" for path, why in sorted(passed_over))])
+
+
+def what_to_repeat(results: Sequence[Mapping[str, Any]], unrecorded: Sequence[str], again: str) -> str:
+    """Name those whose grade is missing through no fault of theirs, and the command that makes up for it."""
+    ungraded = [result["submission"] for result in results if result["status"] == "ungraded"]
+    kinds = {"graded": ungraded, "recorded in the gradebook": unrecorded}
+    lines = [f"Not {kind}, through no fault of theirs: {', '.join(names)}." for kind, names in kinds.items() if names]
+    return "\n".join([*lines, f"No score was written for them. Type: {again}"]) if lines else ""

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from dspark_mini.terminal import folded, plain_table
 from dspark_mini.workspace import UserError
-from grader.account import PassedOver, account_of
+from grader.account import PassedOver, account_of, what_to_repeat
 from grader.check.text import fix_first
 from grader.export.files import whole_file, write_csv, write_json
 from grader.export.outputs import refuse_impossible, write_outputs
@@ -29,7 +29,7 @@ from grader.read.collect import BadRequest, find_submissions
 from grader.read.submissions import Source, Unreadable, lessons, read_submission
 from grader.run.batch import Interrupted, grade_batch, jobs_of
 from grader.run.cluster import NoCluster, cluster_pool
-from grader.run.grading import UNGRADED, UNREADABLE
+from grader.run.grading import UNREADABLE
 from grader.run.journal import Journal, JournalInUse, Results, TargetInUse, locked
 from grader.run.pools import Pool, local_pool
 from grader.run.sandbox import NoSandbox, require_sandbox
@@ -89,14 +89,14 @@ def _report(
     regrading: Regrading | None,
 ) -> int:
     """Write all files, then show the table and what was said on the way: a terminal that fails costs no file."""
-    lines: list[str] = []
+    lines, unrecorded = list[str](), list[str]()
     written = results
     try:
         if regrading:
             results, written, lines = regrading.apply(results, sources, options.lesson)
         _write(results, options)
         notebooks = [source.path for source in sources]
-        all_well = write_outputs(written, notebooks, options, lines.append)
+        all_well = write_outputs(written, notebooks, options, lines.append, unrecorded)
     except UserError as error:
         raise UserError(f"{error}{_to_go_on(options)}") from error
     finally:
@@ -106,21 +106,17 @@ def _report(
             lines.insert(0, account_of(results, passed_over))
         for line in lines:
             _say(line, options, out)
-    _name_ungraded(results, options, out)
+    if last := what_to_repeat(results, unrecorded, _same_command(options)):
+        _say(last, options, out, style="bold red")
     return GRADED if all_well and not any("reason" in result for result in results) else NOT_ALL_GRADED
 
 
-def _name_ungraded(results: Rows, options: GradeOptions, out: Console) -> None:
-    """Say last, and in red, whose grade is missing through no fault of theirs, and how to make up for it."""
-    names = [result["submission"] for result in results if result["status"] == UNGRADED]
-    if not names:
-        return
-    words = [*sys.argv[1:], *([] if options.resume else ["--resume"])]
-    again = f"dspark-mini {shlex.join(words)}" if sys.argv[1:2] == ["grade"] else "the same command with --resume"
+def _same_command(options: GradeOptions) -> str:
+    """The command that makes up for what a fault of the machine has left out."""
     if not options.targets:
-        again = "the same command again"
-    lines = f"Not graded, through no fault of theirs: {', '.join(names)}.\nNo score was written. Type: {again}"
-    _say(lines, options, out, style="bold red")
+        return "the same command again"
+    words = [*sys.argv[1:], *([] if options.resume else ["--resume"])]
+    return f"dspark-mini {shlex.join(words)}" if sys.argv[1:2] == ["grade"] else "the same command with --resume"
 
 
 def _require_sandbox(options: GradeOptions) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,12 @@ VERSION = sa.Table("alembic_version", sa.MetaData(), sa.Column("version_num", sa
 
 class GradebookError(Exception):
     """A gradebook that cannot be used; the message is a sentence that says why."""
+
+
+class GradebookBusy(GradebookError):
+    """A gradebook that cannot be used now, since it is locked or its server is gone; later, it can."""
+
+    left_out: Sequence[str] = ()  # the submissions that were not recorded
 
 
 def default_url(course: Path) -> str:
@@ -80,6 +86,7 @@ def sentences(db_url: str, patience: float) -> Iterator[None]:
 
     Raises:
         GradebookError: instead of anything that SQLAlchemy or a driver raises.
+        GradebookBusy: another program holds it for too long, or the connection is lost.
     """
     try:
         yield
@@ -89,12 +96,11 @@ def sentences(db_url: str, patience: float) -> Iterator[None]:
         ) from None
     except (DBAPIError, InvalidEntry, MissingEntry) as error:
         said = str(getattr(error, "orig", error)).strip().splitlines()[0].rstrip(".")
-        if "locked" in said or "lock timeout" in said:
-            said = (
-                f"another program has held it for more than {patience:g} s. Close that program or wait for it, then "
-                "record again; the submission at hand was left out as a whole"
-            )
-        raise GradebookError(f"The gradebook {_shown(db_url)} cannot be used: {said}.") from None
+        locked = "locked" in said or "lock timeout" in said
+        if locked:
+            said = f"another program has held it for more than {patience:g} s. Close that program or wait for it"
+        kind = GradebookBusy if locked or getattr(error, "connection_invalidated", False) else GradebookError
+        raise kind(f"The gradebook {_shown(db_url)} cannot be used: {said}.") from None
 
 
 def _prepare(connection: sa.Connection, course_id: str) -> None:

@@ -23,7 +23,15 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from dspark_mini.workspace import handed_out
 from grader.export.nbgrader_cells import KnownCell, known_cells
-from grader.export.nbgrader_database import PATIENCE, GradebookError, alone, default_url, open_gradebook, sentences
+from grader.export.nbgrader_database import (
+    PATIENCE,
+    GradebookBusy,
+    GradebookError,
+    alone,
+    default_url,
+    open_gradebook,
+    sentences,
+)
 from grader.export.nbgrader_notebook import mark, part_file, publish, read_notebook, repaired, timestamp_beside
 from grader.export.rosters import why_no_score
 from grader.lessons.paths import NBGRADER_SOURCE, ROOT
@@ -57,16 +65,22 @@ def record(
         A sentence for each result that cannot be recorded.
 
     Raises:
-        GradebookError: the gradebook cannot be used, or is locked for too long; what came before is recorded.
+        GradebookError: the gradebook cannot be used.
+        GradebookBusy: it is locked for too long, or its server is gone; what came before is recorded.
     """
-    refused = []
-    with Recorder(course, db_url) as recorder:
-        files: Iterable[Path | None] = repeat(None) if notebooks is None else notebooks
-        for result, notebook in zip(results, files):
-            try:
-                recorder.record(result, notebook)
-            except NotRecorded as error:
-                refused.append(str(error))
+    left, refused = list(results), list[str]()
+    files: Iterable[Path | None] = repeat(None) if notebooks is None else notebooks
+    try:
+        with Recorder(course, db_url) as recorder:
+            for result, notebook in zip([*left], files):
+                try:
+                    recorder.record(result, notebook)
+                except NotRecorded as error:
+                    refused.append(str(error))
+                del left[0]
+    except GradebookBusy as busy:
+        busy.left_out = [row["submission"] for row in left if row["score"] is not None]
+        raise
     return refused
 
 

@@ -69,7 +69,9 @@ def _impossible(options: GradeOptions) -> Iterator[tuple[object, str]]:
     )
 
 
-def write_outputs(results: Iterable[Result], notebooks: Sequence[Path], options: GradeOptions, say: Say) -> bool:
+def write_outputs(
+    results: Iterable[Result], notebooks: Sequence[Path], options: GradeOptions, say: Say, unrecorded: list[str]
+) -> bool:
     """Write the outputs that were asked for, and report on each.
 
     Args:
@@ -77,6 +79,7 @@ def write_outputs(results: Iterable[Result], notebooks: Sequence[Path], options:
         notebooks: the submitted files, in the same order.
         options: what was asked for.
         say: called with each line for the user.
+        unrecorded: gets the submissions that a gradebook could not take now, and can later.
 
     Returns:
         Whether every result has found its place, and every submission the points that a workflow of GitHub asks for.
@@ -88,7 +91,7 @@ def write_outputs(results: Iterable[Result], notebooks: Sequence[Path], options:
     try:
         all_well = [
             _export(rows, notebooks, options, say),
-            _record(rows, notebooks, options, say),
+            _record(rows, notebooks, options, say, unrecorded),
             _reaches_threshold(rows, options),
         ]
         return all(all_well)
@@ -132,14 +135,20 @@ def _gradescope(rows: list[Result], target: Path, say: Say) -> None:
         write_gradescope(rows, target)
 
 
-def _record(rows: list[Result], notebooks: Sequence[Path], options: GradeOptions, say: Say) -> bool:
+def _record(
+    rows: list[Result], notebooks: Sequence[Path], options: GradeOptions, say: Say, unrecorded: list[str]
+) -> bool:
     if not options.records:
         return True
-    from grader.export.nbgrader_database import GradebookError
+    from grader.export.nbgrader_database import GradebookBusy, GradebookError
     from grader.export.nbgrader_gradebook import COURSE, record
 
     try:
         refused = record(rows, options.course or COURSE, options.db, notebooks)
+    except GradebookBusy as busy:
+        say(str(busy))
+        unrecorded += busy.left_out
+        return False
     except GradebookError as error:
         raise UserError(str(error)) from None
     except OSError as error:
