@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -34,15 +35,23 @@ class ClusterPool:
 
     def __init__(self, client: Client, sandbox: Sandbox) -> None:
         self._client, self._sandbox = client, sandbox
-        self._executor = client.get_executor(pure=False)
+        self._executor, self._had_workers = client.get_executor(pure=False), time.monotonic()
 
     @property
     def width(self) -> int:
-        """How many jobs the cluster should have at a time; it grows with the cluster."""
+        """How many jobs the cluster should have at a time; it grows with the cluster.
+
+        Raises:
+            NoCluster: The scheduler is gone, or has had no worker for a while.
+        """
         try:
             threads: dict[str, int] = self._client.nthreads()
         except OSError:
             raise NoCluster("The Dask scheduler is gone; type the same command with --resume to go on.") from None
+        now = time.monotonic()
+        self._had_workers = now if threads else self._had_workers
+        if now - self._had_workers > PATIENCE_SECONDS:
+            raise NoCluster("The Dask cluster has lost all workers; type the same command with --resume to go on.")
         return max(1, SPARE * sum(threads.values()))
 
     def submit(self, source: Source) -> Future[dict[str, Any]]:
