@@ -10,6 +10,7 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from statistics import mean, median
@@ -152,11 +153,34 @@ def _lesson(pairs: list[tuple[Result, str]]) -> dict[str, Any]:
         "unreadable": sum(result["status"] == "unreadable" for result in results),
         "ungraded": sum(result["status"] == "ungraded" for result in results),
         "bins": [sum(min(int(share * BINS), BINS - 1) == n for share in shares) for n in range(BINS)],
+        "moments": _moments(results),
         "tasks": _class_tasks(results),
         "mistakes": _most_made(results),
         "properties": _most_failed(results),
         "students": [{"result": r, "link": link, "share": _share(r["score"], r["max_score"])} for r, link in pairs],
     }
+
+
+def _moments(results: list[Result]) -> dict[str, Any] | None:
+    """When the submissions were handed in, each as a share of the time from the first to the last, with its score."""
+    known = [
+        (datetime.fromisoformat(result["late"]["handed_in"]), result)
+        for result in results
+        if result["score"] is not None and (result.get("late") or {}).get("handed_in")
+    ]
+    first, last = (choose((moment for moment, _ in known), default=None) for choose in (min, max))
+    if first is None or last is None or first == last:
+        return None
+    dots = [
+        {
+            "at": (moment - first) / (last - first),
+            "share": _share(result["score"], result["max_score"]),
+            "kind": "late" if result["late"]["days"] else "in time",
+            "name": result["submission"],
+        }
+        for moment, result in known
+    ]
+    return {"dots": dots, "first": f"{first:%Y-%m-%d %H:%M}", "last": f"{last:%Y-%m-%d %H:%M}"}
 
 
 def _class_tasks(results: list[Result]) -> list[dict[str, Any]]:

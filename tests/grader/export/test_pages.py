@@ -24,7 +24,7 @@ from grader.run.child.calling import Call, call
 LESSON = "02_parallel_drafting"
 SECRET = 86428642  # stands in every hidden case
 EVIL = "</style></title><script>alert(1)</script><img src=x onerror=alert(1)>{{ 7 * 7 }}\u202e\x00\udcff'\"&"
-VOID = {"meta", "br", "img", "link", "rect", "path", "circle", "line"}
+VOID = {"meta", "br", "img", "link", "rect", "path", "line"}
 
 
 class Page(HTMLParser):
@@ -143,6 +143,15 @@ def test_what_was_not_graded_is_counted_apart_and_lowers_no_mean() -> None:
     assert "Cy – / 20" in text and "points" not in Page(student_page(ungraded)).text
     assert "could not be graded. No sandbox." in Page(student_page(ungraded)).text
     assert "mean 0%" in Page(class_page([ungraded], links([ungraded]))).text
+
+
+def test_scores_stand_over_the_time_of_submission_where_it_is_known() -> None:
+    times = [("2026-11-20T12:00+00:00", 0, 0), ("2026-11-25T12:00+00:00", 2, 10), (None, 0, 10)]
+    results = [result("s", score=n, max_score=10, late={"handed_in": t, "days": days}) for t, days, n in times]
+    page = Page(class_page(results, links(results)))
+    dots = [(dot["class"], dot["cx"], dot["cy"]) for dot in page.all("circle") if dot["r"] == "4.5"]
+    assert dots == [("dot", "54.0", "165.0"), ("dot late", "706.0", "25.0")]
+    assert "2026-11-20 12:00" in page.text and "s: 100%, late" in page.text
 
 
 def test_the_property_that_fails_most_often_comes_first_and_what_never_ran_does_not_count() -> None:
