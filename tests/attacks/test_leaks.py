@@ -6,15 +6,20 @@ Each of these answers rightly while the inputs are few, as in the visible exampl
 from __future__ import annotations
 
 import inspect
+import math
 import re
+import time
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from grader.lessons.checks import TASKS
 from grader.lessons.hidden import lesson_02
+from grader.lessons.mistakes import table_of
 from grader.run.child.calling import Call
+from tests.attacks.conftest import LESSON, RIGHT
 
 # What every one of them is built of: the right function, a mark for the inputs, and what has been seen so far.
 TOOLS = """RIGHT
@@ -108,3 +113,47 @@ def test_no_hidden_input_stands_in_the_table(batch: Any) -> None:
 def test_no_line_of_a_hidden_test_comes_out(batch: Any) -> None:
     lines = {line.strip() for line in inspect.getsource(lesson_02).splitlines() if len(line.strip()) > 20}
     assert len(lines) > 100 and [line for line in lines if line in batch.everything_written] == []
+
+
+WAYS = {
+    "a wrong value": "return -1",
+    "nothing": "return None",
+    "another type": "return 'x'",
+    "another shape": "return [[1]]",
+    "an exception": "raise KeyError(counts)",
+    "a ValueError": "raise ValueError(counts)",
+    "no memory": "raise MemoryError",
+    "much memory": "return bytearray(50 << 20)",
+    "later": "time.sleep(0.02)\n        return -1",
+    "every second time": "seen.append(1)\n        return -1 if len(seen) % 2 else [-1]",
+}
+
+
+def reported(way: str, seed: int) -> dict[str, Any]:
+    """The report of a function that is wrong in this way, and only where no visible case or probe is."""
+    names: dict[str, Any] = {"math": math, "time": time, "seen": [], "is_hidden": is_far}
+    exec(f"{RIGHT}\nright = conditional_acceptance", names)
+    exec(
+        f"def conditional_acceptance(counts, size):\n    if is_hidden(counts, size):\n        {way}\n"
+        "    return right(counts, size)",
+        names,
+    )
+    return TASKS["2.5"].check(names["conditional_acceptance"], seed).to_json()
+
+
+def is_far(counts: Any, size: int) -> bool:
+    """Tell whether the grader alone calls with that."""
+    mark = f"{'_'.join(map(str, np.ravel(counts).tolist()))}_OF_{size}"
+    return mark not in known_marks()
+
+
+@cache
+def known_marks() -> set[str]:
+    probes = (probe.call for probe in table_of(LESSON, "2.5").probes)
+    return visible_marks() | {f"{'_'.join(map(str, np.ravel(c.args[0]).tolist()))}_OF_{c.args[1]}" for c in probes}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_report_does_not_tell_how_a_hidden_case_fails(way: str) -> None:
+    one, other = (reported(WAYS[name], seed=3) for name in ("a wrong value", way))
+    assert one == other and one["points"] < one["max_points"]

@@ -27,8 +27,8 @@ KINDS = {
     "right": RIGHT,
     "partly": RIGHT.replace("if tried else math.nan", "if tried else 0.0"),
     "wrong": f"def {TASK.function}(*arguments): return []",
-    "hungry": RIGHT
-    + f"\nright = {TASK.function}\ndef {TASK.function}(*a):\n    bytearray({500 * MEBIBYTE})\n    return right(*a)",
+    "hungry": f"{RIGHT}\nright, held = {TASK.function}, []\n"
+    f"def {TASK.function}(*a):\n    held or held.append(bytearray({500 * MEBIBYTE}))\n    return right(*a)",
     "greedy": f"def {TASK.function}(*arguments): return bytearray({2000 * MEBIBYTE})",  # beyond its own limit
 }
 OUT = ("--json", "out/all.json", "--csv", "out/all.csv", "--canvas", "list.csv", "out/canvas.csv")
