@@ -200,11 +200,11 @@ class Child:
                 return
             except (ChildTooSlow, ChildDied, WireError) as error:
                 killed = self._end_dead(again)
-                if self.running < 0:
-                    self._explain(error)
                 if killed and not again:
                     again = True
                     continue
+                if self.running < 0:
+                    self._explain(error)
                 self._leave_out(hung=isinstance(error, ChildTooSlow))
 
     def _leave_out(self, hung: bool) -> None:

@@ -10,7 +10,6 @@ import math
 import re
 import time
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from grader.lessons.checks import TASKS
 from grader.lessons.hidden import lesson_02
 from grader.lessons.mistakes import table_of
 from grader.run.child.calling import Call
-from tests.attacks.conftest import LESSON, RIGHT
+from tests.attacks.conftest import LESSON, RIGHT, TASK
 
 # What every one of them is built of: the right function, a mark for the inputs, and what has been seen so far.
 TOOLS = """RIGHT
@@ -88,8 +87,7 @@ def visible_calls() -> Iterator[Call]:
 
 
 def visible_marks() -> set[str]:
-    calls = [(np.ravel(call.args[0]).tolist(), call.args[1]) for call in visible_calls()]
-    return {f"{'_'.join(map(str, counts))}_OF_{size}" for counts, size in calls}
+    return set(map(mark, visible_calls()))
 
 
 def leaked(text: str) -> list[str]:
@@ -115,45 +113,26 @@ def test_no_line_of_a_hidden_test_comes_out(batch: Any) -> None:
     assert len(lines) > 100 and [line for line in lines if line in batch.everything_written] == []
 
 
-WAYS = {
-    "a wrong value": "return -1",
-    "nothing": "return None",
-    "another type": "return 'x'",
-    "another shape": "return [[1]]",
-    "an exception": "raise KeyError(counts)",
-    "a ValueError": "raise ValueError(counts)",
-    "no memory": "raise MemoryError",
-    "much memory": "return bytearray(50 << 20)",
-    "later": "time.sleep(0.02)\n        return -1",
-    "every second time": "seen.append(1)\n        return -1 if len(seen) % 2 else [-1]",
-}
+# --- What a report tells of hidden cases: whether all of a property's hold -----------------------------
+
+WAYS = (
+    *("return -1", "return None", "return 'x'", "return [[1]]", "return bytearray(50 << 20)", "raise MemoryError"),
+    *("raise KeyError(counts)", "raise ValueError(counts)", "time.sleep(0.02); return -1"),
+    "seen.append(1); return -1 if len(seen) % 2 else [-1]",
+)
 
 
-def reported(way: str, seed: int) -> dict[str, Any]:
-    """The report of a function that is wrong in this way, and only where no visible case or probe is."""
-    names: dict[str, Any] = {"math": math, "time": time, "seen": [], "is_hidden": is_far}
-    exec(f"{RIGHT}\nright = conditional_acceptance", names)
-    exec(
-        f"def conditional_acceptance(counts, size):\n    if is_hidden(counts, size):\n        {way}\n"
-        "    return right(counts, size)",
-        names,
-    )
-    return TASKS["2.5"].check(names["conditional_acceptance"], seed).to_json()
+def mark(call: Call) -> str:
+    return f"{'_'.join(map(str, np.ravel(call.args[0]).tolist()))}_OF_{call.args[1]}"
 
 
-def is_far(counts: Any, size: int) -> bool:
-    """Tell whether the grader alone calls with that."""
-    mark = f"{'_'.join(map(str, np.ravel(counts).tolist()))}_OF_{size}"
-    return mark not in known_marks()
-
-
-@cache
-def known_marks() -> set[str]:
-    probes = (probe.call for probe in table_of(LESSON, "2.5").probes)
-    return visible_marks() | {f"{'_'.join(map(str, np.ravel(c.args[0]).tolist()))}_OF_{c.args[1]}" for c in probes}
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_report_does_not_tell_how_a_hidden_case_fails(way: str) -> None:
-    one, other = (reported(WAYS[name], seed=3) for name in ("a wrong value", way))
-    assert one == other and one["points"] < one["max_points"]
+def test_a_report_does_not_tell_how_a_hidden_case_fails() -> None:
+    """Each function is right wherever a call can be known, and fails in its own way on all others."""
+    known = visible_marks() | {mark(probe.call) for probe in table_of(LESSON, "2.5").probes}
+    reports = []
+    for way in WAYS:
+        names: dict[str, Any] = {"math": math, "time": time, "seen": [], "known": known, "mark": mark, "Call": Call}
+        body = f"if mark(Call((counts, size))) in known: return right(counts, size)\n    {way}"
+        exec(f"{RIGHT}\nright = {TASK.function}\ndef {TASK.function}(counts, size):\n    {body}", names)
+        reports.append(TASK.check(names[TASK.function], seed=3).to_json())
+    assert all(report == reports[0] for report in reports) and reports[0]["status"] == "fail"
