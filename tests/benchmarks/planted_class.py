@@ -16,9 +16,11 @@ from typing import Any
 
 import nbformat
 
-from grader.lessons.build import _cells, contract_imports, notebook
+from grader.lessons.build import notebook
 from grader.lessons.checks import TASKS
 from grader.lessons.paths import NOTEBOOKS, ROOT, SOLUTIONS
+from grader.lessons.sources import cells_of
+from grader.lessons.stubs import contract_imports
 
 LESSON, TASK, EARLIER = "02_parallel_drafting", TASKS["2.5"], "7.25"  # no score has a quarter
 RIGHT = contract_imports(TASK.reference_source) + TASK.reference_source
@@ -97,7 +99,7 @@ def make_class(folder: Path, number: int) -> Course:
     )
     source = folder / "course" / "source" / LESSON / f"{LESSON}.ipynb"
     source.parent.mkdir(parents=True)
-    cells = list(_cells((SOLUTIONS / f"{LESSON}.py").read_text(encoding="utf-8")))
+    cells = list(cells_of((SOLUTIONS / f"{LESSON}.py").read_text(encoding="utf-8")))
     source.write_text(notebook(cells, for_nbgrader=True))
     clear(course)
     assert course.grade() == 0, "the class cannot be graded"
