@@ -17,7 +17,15 @@ from dspark_mini.appendix import commands as appendix_commands
 from dspark_mini.corpus import DOMAINS
 from dspark_mini.language import LANGUAGES, VARIABLE, current, speak
 from dspark_mini.terminal import WorkFolder, console, flush_output, replace_unknown_letters, say
-from dspark_mini.workspace import WORK, UserError, copy_lessons, find_lesson, reset_lesson, take_lessons_option
+from dspark_mini.workspace import (
+    WORK,
+    UserError,
+    copy_lessons,
+    find_lesson,
+    is_fresh,
+    reset_lesson,
+    take_lessons_option,
+)
 
 if TYPE_CHECKING:
     from dspark_mini.race import RaceOptions
@@ -72,7 +80,9 @@ def learn(
     speak(lang)
     os.environ[VARIABLE] = current()  # for JupyterLab's kernels and terminals
     for lesson, copied in copy_lessons(folder, current()).items():
-        say(f"{folder / lesson}.ipynb: {'copied' if copied else 'kept, it is your own'}")
+        notebook = folder / f"{lesson}.ipynb"
+        kept = "not started" if not copied and is_fresh(notebook, lesson) else "kept, it is your own"
+        say(f"{notebook}: {'copied' if copied else kept}")
     console.print("Starting JupyterLab …")
     open_lab(folder, browser, lambda: _next_notebook(folder), _print_address)
 

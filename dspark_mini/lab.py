@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import secrets
@@ -16,10 +17,12 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from urllib.parse import quote
+from urllib.request import ProxyHandler, build_opener
 
 from dspark_mini.workspace import UserError
 
 START_SECONDS = 90.0
+HOST = "127.0.0.1"  # at localhost, a browser may find another server first, on [::1]
 SETTINGS = Path(__file__).parent / "jupyter"  # no pop-up about news; names of files are not cut off for their dates
 
 
@@ -45,8 +48,8 @@ def open_lab(
     try:
         notebook = first_notebook()
         page = f"/tree/{quote(notebook.name)}" if notebook else ""
-        address = f"http://localhost:{port}/lab{page}?token={token}"
-        _wait_for_answer(lab, port)
+        _wait_for_answer(lab, f"http://{HOST}:{port}/api/status?token={token}")
+        address = f"http://{HOST}:{port}/lab{page}?token={token}"
         on_ready(address)
         if browser:
             webbrowser.open(address)
@@ -74,7 +77,8 @@ def _in_front(folder: str, variable: str) -> str:
 def _lab_command(folder: Path, port: int) -> list[str]:
     root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     quiet = ["--no-browser", "--log-level=ERROR", "--LabApp.log_level=ERROR"]
-    server = [f"--ServerApp.root_dir={folder.resolve()}", f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
+    server = [f"--ServerApp.root_dir={folder.resolve()}", f"--ServerApp.ip={HOST}", f"--ServerApp.port={port}"]
+    server += ["--ServerApp.port_retries=0"]
     # The layout of a user's other projects is left alone, and none of their tabs are opened here.
     layout = [f"--LabApp.workspaces_dir={folder.resolve() / '.jupyterlab'}"]
     return [sys.executable, "-m", "jupyterlab", *quiet, *root, *server, *layout, *_terminal()]
@@ -87,13 +91,12 @@ def _terminal() -> list[str]:
     return [f"--ServerApp.terminado_settings=shell_command={shlex.quote(os.environ.get('SHELL') or 'sh')}"]
 
 
-def _wait_for_answer(lab: subprocess.Popen[bytes], port: int) -> None:
-    deadline = time.monotonic() + START_SECONDS
+def _wait_for_answer(lab: subprocess.Popen[bytes], address: str) -> None:
+    """Wait until this server answers, and not another one that took the port: only this one knows the token."""
+    deadline, opener = time.monotonic() + START_SECONDS, build_opener(ProxyHandler({}))
     while time.monotonic() < deadline and lab.poll() is None:
-        with socket.socket() as probe:
-            probe.settimeout(1.0)
-            if probe.connect_ex(("localhost", port)) == 0:
-                return
+        with contextlib.suppress(OSError), opener.open(address, timeout=1.0):
+            return
         time.sleep(0.2)
     raise UserError("JupyterLab did not start; run `jupyter lab` in the same directory to see its own messages.")
 
@@ -103,7 +106,7 @@ def _free_port() -> int:
     for port in (8888, 0):
         with socket.socket() as probe:
             try:
-                probe.bind(("localhost", port))
+                probe.bind((HOST, port))
             except OSError:
                 continue
             return int(probe.getsockname()[1])

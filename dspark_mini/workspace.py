@@ -8,10 +8,11 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from dspark_mini.language import ENGLISH, current, language_of
+from dspark_mini.language import ENGLISH, LANGUAGES, current, language_of
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
@@ -42,7 +43,9 @@ def find_lesson(text: str) -> str:
     for name in names:
         if wanted == name or (wanted.isdecimal() and int(wanted) == int(name.split("_")[0])):
             return name
-    raise UserError(f"There is no lesson {text!r}; the lessons are {', '.join(names)}.")
+    near = get_close_matches(wanted, names, 1)
+    known = f"the nearest is {near[0]}." if near else f"the lessons are {names[0]} to {names[-1]}."
+    raise UserError(f"There is no lesson {text!r}; {known}")
 
 
 def handed_out(lesson: str, language: str = ENGLISH) -> Path:
@@ -122,6 +125,11 @@ def copy_lessons(folder: Path, language: str = ENGLISH) -> dict[str, bool]:
     with _file_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         return {name: _copy_new(handed_out(name, language), folder / f"{name}.ipynb") for name in lesson_names()}
+
+
+def is_fresh(notebook: Path, lesson: str) -> bool:
+    """Tell whether a learner's notebook is as it was handed out."""
+    return any(notebook.read_bytes() == handed_out(lesson, language).read_bytes() for language in LANGUAGES)
 
 
 def reset_lesson(lesson: str, folder: Path) -> Path | None:

@@ -23,7 +23,7 @@ from grader.check.report import MISSING, Report
 from grader.check.text import STATUS_WORDS, fix_first, function_name
 from grader.grade_options import GradeOptions, with_options
 from grader.lessons.checks import TASKS
-from grader.own_work import OwnWork, after_lesson, next_hint, own_work, unsaved, when_saved, why_unreadable
+from grader.own_work import OwnWork, after_lesson, next_hint, no_task, own_work, unsaved, when_saved, why_unreadable
 from grader.run.grading import Result
 from grader.run.kit import secret_from, use_secret
 
@@ -35,7 +35,9 @@ def mount(app: typer.Typer) -> None:
 
 
 def check(
-    lesson: Annotated[str | None, typer.Argument(help="Number, name or notebook of a lesson. Default: all.")] = None,
+    lesson: Annotated[
+        str | None, typer.Argument(help="Number, name or notebook of a lesson, or a task. Default: all.")
+    ] = None,
     folder: WorkFolder = WORK,
 ) -> None:
     """Check your notebooks: a table of all tasks, and your next step."""
@@ -46,7 +48,8 @@ def check(
     unreadable = [why_unreadable(notebook, result.reason) for notebook, result in results if result.reason]
     if len(unreadable) == len(results):
         raise UserError(" ".join(unreadable))
-    console.print(_table([report for _, result in results for report in result.reports]))
+    reports = [report for _, result in results for report in result.reports]
+    console.print(_table([report for report in reports if report.task == lesson] or reports))
     console.print()
     latest = max((notebook for notebook, _ in results), key=lambda notebook: notebook.stat().st_mtime)
     say(f"{latest}: {when_saved(latest)}.")
@@ -69,7 +72,7 @@ def hint(
     """
     task = TASKS.get(task_id)
     if task is None:
-        raise UserError(f"There is no task {task_id!r}; the tasks are {', '.join(TASKS)}.")
+        raise UserError(no_task(task_id))
     with own_work(folder) as work:
         report = work.report(task)
     passes = report is not None and report.passed
@@ -191,7 +194,7 @@ def _notebooks(lesson: str | None, work: OwnWork) -> list[Path]:
     """Return the learner's notebooks of one lesson or of all."""
     if lesson is not None and lesson.endswith(".ipynb") and Path(lesson).is_file():
         return [Path(lesson)]
-    names = lesson_names() if lesson is None else [find_lesson(lesson)]
+    names = lesson_names() if lesson is None else [_lesson_of(lesson)]
     notebooks = [notebook for name in names if (notebook := work.notebook(name)) is not None]
     if not notebooks:
         missing = "are no lessons" if lesson is None else f"is no notebook of lesson {names[0]}"
@@ -200,6 +203,13 @@ def _notebooks(lesson: str | None, work: OwnWork) -> list[Path]:
             "current directory, and --folder names another one."
         )
     return notebooks
+
+
+def _lesson_of(text: str) -> str:
+    """Return the name of a lesson that was given by a name or number of its own, or by a task."""
+    if "." in text.removesuffix(".ipynb") and text not in TASKS:
+        raise UserError(no_task(text))
+    return TASKS[text].lesson if text in TASKS else find_lesson(text)
 
 
 def _table(reports: list[Report]) -> Table:

@@ -6,6 +6,8 @@ import html
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from traceback import walk_tb
+from types import TracebackType
 from typing import Any
 
 from dspark_mini.terminal import wrapped
@@ -13,7 +15,8 @@ from dspark_mini.workspace import record_check, recorded_checks
 from grader.check.report import ERROR, MISSING, PASS, Report
 from grader.lessons.checks import TASKS
 from grader.lessons.tasks import Task
-from grader.own_work import after_lesson, next_hint
+from grader.own_work import after_lesson, next_hint, no_task
+from grader.read.cells import is_picture, is_untouched
 from grader.read.submissions import Source, Unreadable, read_submission, tasks_of
 from grader.run.child.calling import without_contract
 from grader.run.child.imports import foreign_modules
@@ -50,11 +53,14 @@ def check(task: str, function: Callable[..., Any]) -> None:
         ValueError: there is no such task.
     """
     found = _task(task)
-    report = _report(found, function)
+    report, todo = _report(found, function), found.todo
+    if not report.passed and is_untouched(found, function):
+        todo = "its cell is as it was handed out, bug included"
+        report = found.failed(MISSING, todo)
     was_complete = _is_complete(found.lesson)
     record_check(task, report.status, report.points, Path())
     if report.status == MISSING:
-        raise TodoOpen(f"TODO {task}: {found.todo}.")
+        raise TodoOpen(f"TODO {task}: {todo}.")
     if not report.passed:
         next_line = f'  next      hint("{task}") in a cell goes on from here, step by step.'
         raise CheckFailed(wrapped(f"{report}\n{next_line}", WIDTH))
@@ -136,15 +142,27 @@ def points(task: str, function: Callable[..., Any]) -> float:
 
 
 def _one_line_todos() -> None:
-    """Let a notebook show a TODO that a cell runs into, such as a picture's, as one line without a traceback."""
+    """Let a notebook show an open TODO, and what stops a picture that it gives, as one line without a traceback."""
 
     def show(shell: Any, kind: Any, error: Any, traceback: Any, tb_offset: int | None = None) -> None:
-        if str(error).startswith("TODO "):
-            kind, error = TodoOpen, TodoOpen(str(error))
+        if line := _one_line(error, traceback, shell.history_manager.input_hist_raw[-1]):
+            kind, error = TodoOpen, TodoOpen(line)
         shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
 
     if "IPython" in sys.modules and (shell := sys.modules["IPython"].get_ipython()) is not None:
-        shell.set_custom_exc((NotImplementedError,), show)
+        shell.set_custom_exc((Exception,), show)
+
+
+def _one_line(error: Exception, traceback: TracebackType, cell: str) -> str:
+    """Say in one line why a cell stopped; nothing where the learner needs the traceback."""
+    if isinstance(error, NotImplementedError) and str(error).startswith("TODO "):
+        return str(error)
+    if not is_picture(cell):
+        return ""
+    in_notebook = [frame.f_code for frame, _ in walk_tb(traceback) if frame.f_globals.get("__name__") == "__main__"]
+    if isinstance(error, NameError) and len({code.co_filename for code in in_notebook}) == 1:
+        return f"This cell waits for {error.name!r}, from a cell above: run that first."
+    return f"This cell stopped in {in_notebook[-1].co_name}, {type(error).__name__}: {error}"
 
 
 def _report(task: Task, function: Callable[..., Any]) -> Report:
@@ -157,7 +175,7 @@ def _report(task: Task, function: Callable[..., Any]) -> Report:
 
 def _task(task: str) -> Task:
     if task not in TASKS:
-        raise ValueError(f"task is {task!r}, but the tasks are {', '.join(TASKS)}.")
+        raise ValueError(no_task(task))
     return TASKS[task]
 
 

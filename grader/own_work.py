@@ -6,11 +6,12 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 
-from dspark_mini.language import LANGUAGES
-from dspark_mini.workspace import count_hint, handed_out, lesson_names, recorded_checks
+from dspark_mini.workspace import count_hint, is_fresh, lesson_names, recorded_checks
 from grader.check.report import PASS, Report
+from grader.lessons.checks import TASKS
 from grader.lessons.tasks import Task
 from grader.read.submissions import Source, Unreadable, read_submission
 from grader.run.grading import Result, grade
@@ -31,7 +32,7 @@ class OwnWork:
         """Return the notebook of a lesson; one under another name where that of its own name is missing or fresh."""
         own = self.folder / f"{lesson}.ipynb"
         others = [path for path, held in self.renamed.items() if held == lesson]
-        if others and (not own.is_file() or _is_fresh(own, lesson)):
+        if others and (not own.is_file() or is_fresh(own, lesson)):
             return max(others, key=lambda path: path.stat().st_mtime)
         return own if own.is_file() else None
 
@@ -50,7 +51,7 @@ class OwnWork:
         notebook = None
         for lesson in lesson_names():
             notebook = self.notebook(lesson) or notebook
-            if notebook is not None and (_is_fresh(notebook, lesson) or self.check(notebook).status != PASS):
+            if notebook is not None and (is_fresh(notebook, lesson) or self.check(notebook).status != PASS):
                 break
         return notebook
 
@@ -111,16 +112,25 @@ def next_hint(task: Task, folder: Path, passes: bool) -> str:
     if passes:
         reference = task.reference_source
         return f"Task {task.id} passes." + (f" Compare with the reference:\n\n{reference}" if reference else "")
-    number, total = min(count_hint(task.id, folder), len(task.hints)), len(task.hints)
+    number, total = count_hint(task.id, folder), len(task.hints)
+    if number > total:
+        return "\n\n".join([f"The {total} hints for task {task.id}, {task.function}, once more:", *task.hints])
     return f"Hint {number} of {total} for task {task.id}, {task.function}:\n\n{task.hints[number - 1]}"
+
+
+def no_task(text: str) -> str:
+    """Say that there is no such task, and name those of the lesson that it may belong to."""
+    number = text.split(".")[0]
+    ids = [task.id for task in TASKS.values() if task.lesson.split("_")[0] == number.zfill(2)]
+    known = [task_id for task_id in ids if not task_id.endswith(".case")]
+    near = get_close_matches(text, TASKS, 1)
+    if known:
+        return f"There is no task {text!r}; those of lesson {number} are {', '.join(known)}."
+    return f"There is no task {text!r}; " + (f"the nearest is {near[0]}." if near else "`dspark-mini check` lists them.")
 
 
 def _is_renamed(path: Path) -> bool:
     return path.stem not in lesson_names() and not KEPT.search(path.stem)
-
-
-def _is_fresh(notebook: Path, lesson: str) -> bool:
-    return any(notebook.read_bytes() == handed_out(lesson, language).read_bytes() for language in LANGUAGES)
 
 
 def _lesson_in(path: Path) -> str | None:

@@ -11,15 +11,16 @@ or the last one of all where the check cell is gone.
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from typing import Any
 
-from dspark_mini.workspace import handed_out
+from dspark_mini.workspace import handed_out, lesson_names
 from grader.lessons.checks import TASKS
 from grader.lessons.tasks import Task
 from grader.run.process import MAX_PIECE, Piece
@@ -122,6 +123,22 @@ def untouched_bugs(cells: list[Cell], lesson: str) -> frozenset[str]:
     handed_out = {original.task: original.source for original in originals_of(lesson).values() if original.has_bug}
     defining = {task: [c.source for c in cells if TASKS[task].function in c.defined] for task in handed_out}
     return frozenset(task for task, sources in defining.items() if set(sources) == {handed_out[task]})
+
+
+def is_untouched(task: Task, function: Callable[..., Any]) -> bool:
+    """Tell whether a function of a notebook has the bug, and all other lines, that it was handed out with."""
+    try:
+        source = inspect.getsource(function).strip()
+    except (OSError, TypeError):
+        return False
+    originals = originals_of(task.lesson).values()
+    return any(original.has_bug and original.task == task.id and source in original.source for original in originals)
+
+
+def is_picture(source: str) -> bool:
+    """Tell whether this is a cell of a lesson that shows something, as it was handed out."""
+    originals = (original for lesson in lesson_names() for original in originals_of(lesson).values())
+    return any(original.role in PICTURE_ROLES and original.source == source for original in originals)
 
 
 def other_names(cells: list[Cell], lesson: str) -> dict[str, str]:

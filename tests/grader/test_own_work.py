@@ -39,6 +39,7 @@ def test_inside_work_commands_find_the_lessons_and_elsewhere_nothing_is_made(
 ) -> None:
     monkeypatch.chdir(work)
     assert "Next: TODO 2.1 in 02_parallel_drafting.ipynb;" in typed("check", "02")
+    assert re.findall(r"^2\.\d", typed("check", "2.4"), re.M) == ["2.4"]
     assert "02_parallel_drafting.kept-1.ipynb" in (said := typed("reset", "02")) and "Reload Notebook from Disk" in said
     (work / "empty").mkdir()
     monkeypatch.chdir(work / "empty")
@@ -145,11 +146,13 @@ def test_a_notebook_shows_hints_one_line_for_a_todo_and_the_next_lesson(work: Pa
     first = [stub, "dflash_parallel_candidates([[1.0]])", asked, asked, f"!{sys.executable} -m dspark_mini hint 2.1"]
     setup = next(cell for cell in notebook.cells if cell.id.startswith("setup-"))
     checks = [cell for cell in notebook.cells if cell.id.split("-")[0] in ("task", "given", "check")]
+    first += [next(cell.source for cell in notebook.cells if "BEST_KNOWN" in cell.source)]  # its model is not loaded
     notebook.cells = [setup, *map(nbformat.v4.new_code_cell, first), *checks, nbformat.v4.new_code_cell(asked)]
     NotebookClient(notebook, timeout=120, allow_errors=True, resources={"metadata": {"path": str(work)}}).execute()
     shown = [cell.outputs for cell in notebook.cells]
     assert shown[2][0].traceback == [shown[2][0].evalue] and shown[2][0].evalue.startswith("TODO 2.1 (about 1 line): ")
     assert "Hint 1 of 3" in shown[3][0].data["text/plain"] and "Hint 2 of 3" in shown[4][0].data["text/plain"]
     assert "Hint 3 of 3" in shown[5][0].text  # the command shares the count
+    assert shown[6][-1].traceback == ["This cell waits for 'prompts', from a cell above: run that first."]
     assert "Lesson 02 is complete. Next: 03_sequential_heads.ipynb." in shown[-2][-1].data["text/plain"]
     assert "BEGIN SOLUTION" in shown[-1][0].data["text/plain"]
