@@ -126,7 +126,9 @@ def no_task(text: str) -> str:
     near = get_close_matches(text, TASKS, 1)
     if known:
         return f"There is no task {text!r}; those of lesson {number} are {', '.join(known)}."
-    return f"There is no task {text!r}; " + (f"the nearest is {near[0]}." if near else "`dspark-mini check` lists them.")
+    return f"There is no task {text!r}; " + (
+        f"the nearest is {near[0]}." if near else "`dspark-mini check` lists them."
+    )
 
 
 def _is_renamed(path: Path) -> bool:
