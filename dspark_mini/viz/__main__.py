@@ -9,6 +9,7 @@ from dspark_mini.viz.overview import readme_picture
 
 
 def main() -> None:
+    """Write both pictures, for a light page and for a dark one."""
     parser = argparse.ArgumentParser(prog="python -m dspark_mini.viz", description="Write the pictures of the README.")
     parser.add_argument("folder", type=Path, help="folder for overview-light.svg and overview-dark.svg")
     folder: Path = parser.parse_args().folder

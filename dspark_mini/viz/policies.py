@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dspark_mini.viz.colors import BLUE, GREEN, INK, ORANGE, SMALL
+from matplotlib.axes import Axes
+
+from dspark_mini.viz.colors import BLUE, GREEN, INK, ORANGE, SMALL, Look
 from dspark_mini.viz.style import Picture, hide_spines, label_axes, plot_axes
 
 
@@ -24,24 +26,25 @@ def policy_speeds(speeds: Mapping[str, Mapping[str, float]], own: str, bound: st
     machines = list(speeds[own])
     figure, axes = plot_axes(8.6, 0.34 * len(speeds) + 1.0, len(machines), share_y=True)
     for ax, machine in zip(axes, machines):
-        for row, (label, by_machine) in enumerate(speeds.items()):
-            speed = by_machine[machine]
-            color = ORANGE if label == own else GREEN if label == bound else BLUE
-            hatch = "////" if label == bound else ""
-            face = "none" if label == bound else color
-            ax.barh(row, speed - 1.0, left=1.0, height=0.62, facecolor=face, edgecolor=color, hatch=hatch)
-            side, shift = ("left", 3) if speed >= 1.0 else ("right", -3)
-            text = ax.annotate(
-                f"{speed:.2f}", (speed, row), (shift, 0), textcoords="offset points", va="center", ha=side
-            )
-            text.set(fontsize=SMALL, color=INK)
-        fastest = max(by_machine[machine] for by_machine in speeds.values())
-        slowest = min(by_machine[machine] for by_machine in speeds.values())
-        ax.set_xlim(min(slowest, 1.0) - 0.18 * (fastest - slowest), fastest + 0.2 * (fastest - slowest))
-        ax.axvline(1.0, color=INK, linewidth=0.8)
-        ax.set_xticks([1.0], ["1"])  # every bar has its number
+        on_machine = {label: by_machine[machine] for label, by_machine in speeds.items()}
+        _draw_speeds(ax, on_machine, own, bound)
         ax.set_yticks(range(len(speeds)), list(speeds))
-        hide_spines(ax, "left")
         label_axes(ax, machine, x="times plain decoding")
     figure.axes[0].invert_yaxis()  # the first policy is at the top; the panels share the axis
     return figure
+
+
+def _draw_speeds(ax: Axes, speeds: Mapping[str, float], own: str, bound: str | None) -> None:
+    """Draw the bars of one machine, each with its number."""
+    for row, (label, speed) in enumerate(speeds.items()):
+        color = {own: ORANGE, bound: GREEN}.get(label, BLUE)
+        face, hatch = ("none", "////") if label == bound else (color, "")
+        ax.barh(row, speed - 1.0, left=1.0, height=0.62, facecolor=face, edgecolor=color, hatch=hatch)
+        side, shift = ("left", 3) if speed >= 1.0 else ("right", -3)
+        place: Look = {"xytext": (shift, 0), "textcoords": "offset points", "va": "center", "ha": side}
+        ax.annotate(f"{speed:.2f}", (speed, row), fontsize=SMALL, color=INK, **place)
+    fastest, slowest = max(speeds.values()), min(speeds.values())
+    ax.set_xlim(min(slowest, 1.0) - 0.18 * (fastest - slowest), fastest + 0.2 * (fastest - slowest))
+    ax.axvline(1.0, color=INK, linewidth=0.8)
+    ax.set_xticks([1.0], ["1"])  # every bar has its number
+    hide_spines(ax, "left")

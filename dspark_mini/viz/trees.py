@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from dspark_mini.contracts import integers, numbers, parent_nodes, takes, tokens
 from dspark_mini.rules import siblings_differ
@@ -56,12 +57,18 @@ def draft_tree(
         write(ax, deepest / 2, 0.75, title, bold=True)
     box(ax, *places[ROOT], WIDE, TALL, one_line(root), fill=INK, ink="white", size=SMALL)
     for node, (token, parent, note) in enumerate(zip(tree["tokens"], tree["parents"], notes, strict=True)):
-        (x, y), (start_x, start_y), is_taken = places[node], places[parent], node in path
-        line: Look = {"color": ORANGE, "linewidth": 2.6} if is_taken else {"color": INK, "linewidth": 1.0}
-        ax.plot([start_x + WIDE / 2, x - WIDE / 2], [start_y, y], zorder=1, solid_capstyle="round", **line)
-        box(ax, x, y, WIDE, TALL, word(token, words), size=SMALL, **(solid(ORANGE) if is_taken else {}))
-        write(ax, x, y - 0.43, note, size=7.5)
+        _draw_node(ax, places[parent], places[node], word(token, words), note, is_taken=node in path)
     return figure
+
+
+def _draw_node(ax: Axes, parent: Point, place: Point, text: str, note: str, is_taken: bool) -> None:
+    """Draw a node, the line from its parent, and what stands below it."""
+    line: Look = {"color": ORANGE, "linewidth": 2.6} if is_taken else {"color": INK, "linewidth": 1.0}
+    ax.plot(
+        [parent[0] + WIDE / 2, place[0] - WIDE / 2], [parent[1], place[1]], zorder=1, solid_capstyle="round", **line
+    )
+    box(ax, *place, WIDE, TALL, text, size=SMALL, **(solid(ORANGE) if is_taken else {}))
+    write(ax, place[0], place[1] - 0.43, note, size=7.5)
 
 
 def _places(parents: list[int]) -> dict[int, Point]:
