@@ -89,17 +89,9 @@ def choose(
     outside = {file: next((file[:d] for d in range(1, len(file)) if file[:d] in zips), file) for file in own}
     outer = list(dict.fromkeys(outside.values()))
     folders = {folder for folder in folders if not is_tools(folder)} | {file[:-1] for file in outer}
-    assignments = {f for f in folders if len(f) > 1 and f[-1] in lessons()}
-    assignments |= {f[:-1] for f in outer if len(f) > 1 and is_notebook(f[-1]) and stem(f[-1]) == f[-2]}
-    assignments = {folder for folder in assignments if not _is_inside(folder, assignments)}
-    canvas = _canvas_folders(outer)
-    units: dict[Unit, list[Parts]] = defaultdict(list)
-    for folder in assignments:
-        units[_unit((*folder, ""), assignments, canvas, given)] = []
-    for file in own:
-        units[_unit(outside[file], assignments, canvas, given)].append(file)
+    assignments = _assignments(folders, outer)
     found = []
-    for unit, handed_in in units.items():
+    for unit, handed_in in _units([(file, outside[file]) for file in own], assignments, outer, given).items():
         chosen = _submissions_of(unit, handed_in, facts)
         found += chosen
         taken = {one.parts for one in chosen}
@@ -107,6 +99,26 @@ def choose(
             pass_over("/".join(file), _why(file, chosen))
     _pass_over_empty(folders, own, assignments, pass_over)
     return sorted(found, key=lambda one: (one.parts, one.name))
+
+
+def _assignments(folders: Collection[Parts], files: Collection[Parts]) -> set[Parts]:
+    """Find the folders of assignments: those named after a lesson, or after the notebook in them."""
+    found = {folder for folder in folders if len(folder) > 1 and folder[-1] in lessons()}
+    found |= {file[:-1] for file in files if len(file) > 1 and is_notebook(file[-1]) and stem(file[-1]) == file[-2]}
+    return {folder for folder in found if not _is_inside(folder, found)}
+
+
+def _units(
+    files: Collection[tuple[Parts, Parts]], assignments: set[Parts], outer: list[Parts], given: str
+) -> dict[Unit, list[Parts]]:
+    """Put together what belongs together: files, each with the zip that it is in, or with itself."""
+    canvas = _canvas_folders(outer)
+    units = defaultdict[Unit, list[Parts]](list)
+    for folder in assignments:
+        units[_unit((*folder, ""), assignments, canvas, given)] = []
+    for file, outside in files:
+        units[_unit(outside, assignments, canvas, given)].append(file)
+    return units
 
 
 def _pass_over_tools(files: Collection[Parts], pass_over: PassOver) -> None:
@@ -134,7 +146,7 @@ def _why(file: Parts, chosen: list[Found]) -> str:
         return f"{names} is the lesson, or was saved later"
     if file[-1].lower().endswith(".py"):
         return f"a notebook is graded: {names}"
-    return "a zip that cannot be opened" if file[-1].lower().endswith(ZIP) else "neither a notebook nor a .py file"
+    return "a zip that cannot be opened" if is_zip(file[-1]) else "neither a notebook nor a .py file"
 
 
 def _unit(file: Parts, assignments: set[Parts], canvas: set[Parts], given: str) -> Unit:
@@ -159,8 +171,8 @@ def _unit(file: Parts, assignments: set[Parts], canvas: set[Parts], given: str) 
 def _single(file: Parts) -> Unit:
     """Return the unit of a file that is all that a student handed in; a .py file goes by its whole name."""
     name = file[-1]
-    named = is_notebook(name) or name.lower().endswith(ZIP)
-    return Unit(stem(name) if named else "/".join(file), file, "zip" if name.lower().endswith(ZIP) else "file")
+    named = is_notebook(name) or is_zip(name)
+    return Unit(stem(name) if named else "/".join(file), file, "zip" if is_zip(name) else "file")
 
 
 def _is_inside(folder: Parts, assignments: set[Parts]) -> bool:
@@ -214,14 +226,14 @@ def _named(unit: Unit, files: list[Parts]) -> list[Found]:
 
 def _inner_name(file: Parts) -> str:
     """Return a notebook's own name, after that of the zip that it lies in."""
-    return "/".join(stem(part) for part in (*(p for p in file[:-1] if p.lower().endswith(ZIP)), file[-1]))
+    return "/".join(stem(part) for part in (*(p for p in file[:-1] if is_zip(p)), file[-1]))
 
 
 def _canvas_folders(files: list[Parts]) -> set[Parts]:
     """Find the folders in which every submission is named as Canvas names it."""
     names: dict[Parts, list[str]] = defaultdict(list)
     for file in files:
-        if is_graded(file[-1]) or (file[-1].lower().endswith(ZIP) and CANVAS.fullmatch(file[-1])):
+        if is_graded(file[-1]) or (is_zip(file[-1]) and CANVAS.fullmatch(file[-1])):
             names[file[:-1]].append(file[-1])
     return {folder for folder, inside in names.items() if all(CANVAS.fullmatch(name) for name in inside)}
 
@@ -239,6 +251,11 @@ def is_graded(name: str) -> bool:
 def is_notebook(name: str) -> bool:
     """Tell whether a file is a notebook by its name."""
     return name.lower().endswith(NOTEBOOK)
+
+
+def is_zip(name: str) -> bool:
+    """Tell whether a file is a zip by its name."""
+    return name.lower().endswith(ZIP)
 
 
 def stem(name: str) -> str:

@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 
 from grader.read.archive import Archive, BadArchive, Member, Parts
-from grader.read.choose import MOODLE, NOTEBOOK, ZIP, Found, PassOver, choose, is_graded, is_tools, own_stem, stem
+from grader.read.choose import MOODLE, NOTEBOOK, Found, PassOver, choose, is_graded, is_tools, is_zip, own_stem, stem
 from grader.read.choose import NOTHING as NOTHING
 from grader.read.submissions import Source, lesson_in, lessons
 
@@ -56,7 +56,7 @@ class Contents:
             if member.is_folder:
                 self.folders += [] if prefix else [parts]
                 continue
-            if prefix or not parts[-1].lower().endswith(ZIP) or is_tools(parts):
+            if prefix or not is_zip(parts[-1]) or is_tools(parts):
                 self._add_member(parts, archive, member)
                 continue
             path = self.unpacked / f"inner-{len(self.zips) + len(self.unopened)}.zip"
@@ -93,7 +93,7 @@ class Contents:
         self.members[parts].append((archive, member))
 
     def _opened(self, parts: Parts, path: Path) -> bool:
-        if not parts[-1].lower().endswith(ZIP) or is_tools(parts):
+        if not is_zip(parts[-1]) or is_tools(parts):
             return False
         if not stat.S_ISREG(path.lstat().st_mode):
             self.unopened[parts] = "It is a link or something else that is not a plain file."
@@ -135,8 +135,8 @@ def find_submissions(
 def _sources_at(path: Path, unpacked: Path, pass_over: PassOver) -> list[Source]:
     if not path.exists() and not path.is_symlink():
         raise BadRequest(f"There is no file or folder {path}.")
-    is_zip = path.suffix.lower() == ZIP and not path.is_dir()
-    if not path.is_dir() and not is_zip:
+    zipped = is_zip(path.name) and not path.is_dir()
+    if not path.is_dir() and not zipped:
         if not is_graded(path.name):
             raise BadRequest(f"{path} is neither a notebook (.ipynb), nor a .py file, nor a zip.")
         return [Source(_text(path.name if path.suffix.lower() == ".py" else str(path)), path)]
@@ -144,7 +144,7 @@ def _sources_at(path: Path, unpacked: Path, pass_over: PassOver) -> list[Source]
     base.mkdir()
     with ExitStack() as stack:
         contents = Contents(base, stack)
-        given = _read_zip(path, contents) if is_zip else _read_folder(path, contents, pass_over)
+        given = _read_zip(path, contents) if zipped else _read_folder(path, contents, pass_over)
         found = choose(contents.files, contents.folders, given, contents.zips, contents.facts, pass_over)
         sources = [contents.source(one, base / str(number)) for number, one in enumerate(found)]
     if not sources:
@@ -181,7 +181,7 @@ def _read_folder(folder: Path, contents: Contents, pass_over: PassOver) -> str:
 
 def _wrapper(inside: list[Parts]) -> Parts:
     """Find the one folder that a whole class was packed in, where there is such a folder."""
-    graded = [p for p in inside if p and (is_graded(p[-1]) or p[-1].lower().endswith(ZIP)) and not is_tools(p)]
+    graded = [p for p in inside if p and (is_graded(p[-1]) or is_zip(p[-1])) and not is_tools(p)]
     tops, below = {parts[:1] for parts in graded}, {parts[1:2] for parts in graded}
     is_one = len(tops) == 1 and len(below) > 1 and () not in below
     if not is_one or any(stem(name) in lessons() for (name,) in below):
