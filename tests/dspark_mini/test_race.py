@@ -75,17 +75,9 @@ def test_acceptance_by_position_ignores_what_follows_the_end_of_a_text() -> None
     assert acceptance_by_position(ends_with_the_targets_token, 3) == [1.0, 0.5, 1.0]
     first, *unreached = acceptance_by_position([three_drafts(0, 1), Round(emitted=[4])], 3)
     assert first == 0.0 and all(math.isnan(rate) for rate in unreached)
-
-
-def test_a_shorter_block_decides_no_position_after_its_last_draft() -> None:
-    accepted = Round(drafted=[1], verified=1, accepted=1, emitted=[1, 1])
+    accepted = Round(drafted=[1], verified=1, accepted=1, emitted=[1, 1])  # a shorter block decides nothing after it
     rejected = Round(drafted=[1, 2], verified=2, accepted=1, emitted=[1, 1])
     assert acceptance_by_position([accepted, rejected, three_drafts(3, 4)], 3) == [1.0, 0.5, 1.0]
-
-
-def test_plain_decoding_always_runs_first() -> None:
-    assert RaceOptions(("dspark-tree", "dspark", "dflash")).order == ("plain", "dflash", "dspark", "dspark-tree")
-    assert RaceOptions(("plain",)).order == ("plain",)
 
 
 @pytest.mark.parametrize(("target", "identical"), [(ToyTarget, True), (WobblyTarget, False)])
@@ -164,8 +156,3 @@ def test_a_policy_runs_live_as_it_is_replayed(block_size: int, width: int) -> No
     inside = slice(10)  # rounds; at the end of the text the engine drafts no further than that
     assert trace.counts["accepted"][inside] == replay.accepted[inside]
     assert live.drafted[inside] == replay.drafted[inside] and live.verified[inside] == replay.verified[inside]
-
-
-def test_a_policy_is_for_greedy_decoding() -> None:
-    with pytest.raises(ValueError, match="needs 0, greedy decoding"):
-        RaceOptions(methods=("policy",), temperature=0.5)

@@ -6,27 +6,24 @@ import io
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from rich.console import Console, Group
+from rich.console import Console
 from typer.testing import CliRunner
 
 from dspark_mini import appendix, backends, cli, race_view
 from dspark_mini.backends import hardware, load_model, model_errors
 from dspark_mini.engine import Round
 from dspark_mini.lm import SmallLM, load
-from dspark_mini.race import METHODS, RaceOptions, TimedText
+from dspark_mini.race import METHODS, RaceOptions
 from dspark_mini.race_table import closing_lines, result_table
-from dspark_mini.race_view import legend, list_words, round_text, run_race, show_texts
-from dspark_mini.trace import Trace
+from dspark_mini.race_view import legend, list_words, round_text, run_race
 from dspark_mini.workspace import UserError
 
 WORDS = ["pack", "the", "suitcase", "\n", "    ", "rice"]
@@ -122,29 +119,6 @@ def test_a_terminal_is_redrawn_round_by_round_at_the_pace_of_the_rounds(
     assert [(count, round(now[0], 6)) for count in race_view._paced(rounds, 10.0)] == [(1, 0.3), (2, 0.7)]
 
 
-def test_ctrl_c_waits_for_the_end_of_a_redraw_and_what_the_terminal_echoes_fits_on_the_line(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    out, drawn, progress = console(force_terminal=True, no_color=True), list[int](), race_view._progress
-
-    def interrupted_progress(method: str, text: TimedText, count: int, words: Sequence[str]) -> Group:
-        drawn.append(count)
-        if count == 2:
-            signal.raise_signal(signal.SIGINT)
-        return progress(method, text, count, words)
-
-    monkeypatch.setattr(race_view, "_progress", interrupted_progress)
-    text, handler = TimedText(Trace(rounds=[Round(emitted=[2])] * 40), 1.0), signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        show_texts("chat", [0], {"plain": text}, WORDS, out)
-    assert drawn == [1, 2] and "2 tokens in 2 rounds" in printed(out)
-    assert signal.getsignal(signal.SIGINT) is handler
-    monkeypatch.setattr(race_view, "_progress", progress)
-    show_texts("chat", [0], {"plain": text}, WORDS, full := console(force_terminal=True, no_color=True))
-    lines = re.sub(r"\x1b\[[^A-Za-z]*[A-Za-z]", "", printed(full)).split("plain: 40")[-1].splitlines()
-    assert 60 < max(len(line.rstrip("\r")) for line in lines) <= 77
-
-
 @pytest.mark.parametrize(
     ("prompt", "words"),
     [
@@ -165,6 +139,7 @@ def test_a_prompt_that_cannot_be_continued_is_refused_before_anything_is_printed
     ("wrong", "words"),
     [
         ({"methods": ("eagle",)}, "method is 'eagle'"),
+        ({"methods": ("policy",), "temperature": 0.5}, "needs 0, greedy decoding"),
         ({"domains": ("poetry",)}, "domain is 'poetry'"),
         ({"temperature": -1.0}, "temperature"),
         ({"max_new_tokens": 0}, "max_new_tokens"),

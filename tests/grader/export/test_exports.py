@@ -95,11 +95,6 @@ def test_a_name_that_could_be_two_students_gets_nobody_a_grade(tmp_path: Path) -
     assert [why for _, why in done.left_out] == ["its name fits several students of the list."] * 3
 
 
-def test_a_name_that_is_not_text_is_told_without_what_a_terminal_obeys(tmp_path: Path) -> None:
-    told = str(canvas(tmp_path, [result("a\udcff\x1b[2J\n")])[0]).splitlines()[1]
-    assert told == "Not written: a\ufffd\ufffd[2J\ufffd: no student of the list has this name."
-
-
 @pytest.mark.parametrize("names", [("a_1_7_x.ipynb", "a_1_8_y.ipynb"), ("Ada P_1/x", "Ada P_1/y")])
 def test_two_submissions_of_one_student_are_left_to_the_instructor(tmp_path: Path, names: tuple[str, str]) -> None:
     results = [result(names[0], 14), result(names[1], 2)]
@@ -148,17 +143,14 @@ def test_semicolons_and_byte_order_mark_are_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"a,b\n1,2\n", b"\xff\xfe\x00", b'"' + b"x" * 200_000])
 def test_a_file_that_is_not_a_roster_is_refused_with_a_sentence(tmp_path: Path, data: bytes) -> None:
-    (tmp_path / "roster.csv").write_bytes(data)
-    for write in (write_canvas, write_moodle):
-        with pytest.raises(ExportError, match=r"roster\.csv is not .*\."):
-            write([result("ada")], tmp_path / "roster.csv", tmp_path / "out.csv")
-
-
-def test_a_roster_that_is_missing_and_a_folder_that_is_missing_are_reported(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="cannot be read"):
         write_canvas([], tmp_path / "none.csv", tmp_path / "out.csv")
     with pytest.raises(ExportError, match="cannot be written"):
         write_canvas([], gradebook(tmp_path), tmp_path / "none" / "out.csv", LESSON)
+    (tmp_path / "roster.csv").write_bytes(data)
+    for write in (write_canvas, write_moodle):
+        with pytest.raises(ExportError, match=r"roster\.csv is not .*\."):
+            write([result("ada")], tmp_path / "roster.csv", tmp_path / "out.csv")
 
 
 # --- Formulas ----------------------------------------------------------------------------------------
@@ -199,8 +191,12 @@ FOLDER = "Ada Park_657737_assignsubmission_file_"
 
 @pytest.mark.parametrize("submission", [FOLDER, f"{FOLDER}/x.ipynb", "Participant 657737", "ada", "Ada Park"])
 def test_moodle_finds_a_participant_and_scales_the_grade(tmp_path: Path, submission: str) -> None:
-    done, rows = moodle(tmp_path, [result(submission)], participant(657737, "Ada Park"), participant(657738, "Jun Li"))
+    people = participant(657737, "Ada Park"), participant(657738, "Jun Li")
+    done, rows = moodle(tmp_path, [result(submission)], *people)
     assert (done.written, done.without_result) == (1, ("Jun Li",))
+    later = [[heading.replace("Maximum Grade", "Maximum grade") for heading in SHEET], *people]  # as newer versions say
+    write_moodle([result(submission)], write_rows(tmp_path / "later.csv", later), tmp_path / "out.csv", LESSON)
+    assert read_rows(tmp_path / "out.csv")[1][3] == "18"
     assert rows[0][:6] == ["Participant 657737", "Ada Park", "ada@uni.edu", "18", "28.00", "-"] and rows[1][3] == ""
 
 
@@ -229,13 +225,6 @@ def test_columns_that_cannot_be_told_apart_are_refused(tmp_path: Path, cells: tu
     sheet = write_rows(tmp_path / "sheet.csv", [GERMAN, row])
     with pytest.raises(ExportError, match="told apart"):
         write_moodle([result("Ada Park")], sheet, tmp_path / "out.csv", LESSON)
-
-
-def test_later_versions_of_moodle_write_maximum_grade_with_a_small_letter(tmp_path: Path) -> None:
-    headings = [heading.replace("Maximum Grade", "Maximum grade") for heading in SHEET]
-    sheet = write_rows(tmp_path / "sheet.csv", [headings, participant(1, "Ada Park")])
-    write_moodle([result("Ada Park")], sheet, tmp_path / "out.csv", LESSON)
-    assert read_rows(tmp_path / "out.csv")[1][3] == "18"
 
 
 class Tags(HTMLParser):

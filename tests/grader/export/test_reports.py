@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from grader.check.report import PropertyResult, Report
 from grader.export.github import report_to_ci
 from grader.export.lms import _feedback, write_gradescope
 from grader.export.pages import student_page
@@ -115,13 +114,3 @@ def test_the_summary_is_added_to_what_is_there_and_stays_below_the_limit(
     report_to_ci([result(f"a{n}", tasks=[task(got="x" * 10_000)]) for n in range(200)], lambda line: None)
     text = summary.read_text()
     assert text.startswith("before\n<table>") and len(text) < 1 << 20 and "too long" in text and "a50" in text
-
-
-def test_a_task_that_never_ran_is_reported_by_its_reason_and_without_a_hint(tmp_path: Path) -> None:
-    reason = "SyntaxError in line 1 of your code."
-    failed = tuple(PropertyResult(name, "Says.", False, 1, "Use >.", (("got", reason),)) for name in ("ties", "values"))
-    write_gradescope(
-        [result("a", tasks=[Report("2.1", "f", "error", failed, reason=reason).to_json()])], tmp_path / "to.json"
-    )
-    output = json.loads((tmp_path / "to.json").read_text())["tests"][0]["output"]
-    assert output == f"0 of 2 properties hold.\n{reason}"

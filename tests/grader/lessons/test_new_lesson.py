@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from grader.lessons.paths import ROOT
+from tests.commands import variables
 
 NAME = "11_my_topic"
 # Builds the own lessons alone: those of the kit take long, and have tests of their own.
@@ -26,31 +24,34 @@ cli.main()
 """
 
 
-@pytest.fixture
-def typed(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Return a function that types a command in a directory beside that of the lessons."""
-    (tmp_path / "own").mkdir()
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "200", "NO_COLOR": "1"}
-    environment |= {"XDG_CONFIG_HOME": str(tmp_path)}
-
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        start = ("-c", BUILD) if words[0] == "build" else ("-m", "dspark_mini")
-        command = [sys.executable, *start, *words, "--lessons", "own"]
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, encoding="utf-8")
-
-    return run
+def typed(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Type a command in a directory with the lessons in own/."""
+    (folder / "own").mkdir(exist_ok=True)
+    start = ("-c", BUILD) if words[0] == "build" else ("-m", "dspark_mini")
+    line = [sys.executable, *start, *words, "--lessons", "own"]
+    environment = variables(COLUMNS="200", XDG_CONFIG_HOME=str(folder))
+    return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8")
 
 
-def test_a_new_lesson_builds_checks_grades_and_is_handed_out(typed: Callable[..., object], tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a new lesson in own/, as it was made."""
+    folder = tmp_path_factory.mktemp("made")
+    typed(folder, "new-lesson", NAME)
+    return folder
+
+
+def test_a_new_lesson_builds_checks_grades_and_is_handed_out(made: Path, tmp_path: Path) -> None:
     def done(*words: str) -> str:
-        result = typed(*words)
-        assert result.returncode == 0, result.stdout + result.stderr  # type: ignore[attr-defined]
-        return result.stdout  # type: ignore[attr-defined,no-any-return]
+        result = typed(tmp_path, *words)
+        assert result.returncode == 0, result.stdout + result.stderr
+        return result.stdout
 
-    done("new-lesson", NAME)
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "work").mkdir()
     assert done("build").count("written") == 4  # notebook, nbgrader's, table; the source's cells are filled in
     assert "up to date" in done("build", "--check")
-    done("reset", "11", "--folder", str(_made(tmp_path / "work")))
+    done("reset", "11", "--folder", "work")
     assert "not started" in done("check", "11")
     assert "Hint 1 of 3" in done("hint", "11.1")
 
@@ -72,11 +73,11 @@ def test_a_new_lesson_builds_checks_grades_and_is_handed_out(typed: Callable[...
         assert b"np.mean" not in bundle.read(f"dspark_mini/lessons/{NAME}/reference.py")
 
 
-def test_names_that_are_taken_or_impossible_are_refused(typed: Callable[..., object], tmp_path: Path) -> None:
-    odd = dict.fromkeys(("11_class", "my_topic", "../11_x"), "named like")
+def test_names_that_are_taken_or_impossible_are_refused(tmp_path: Path) -> None:
+    odd = dict.fromkeys(("my_topic", "../11_x"), "named like")
     for name, why in ({"10_mine": "task 10.1", "11_speedup": "task 0.2"} | odd).items():
-        refused = typed("new-lesson", name)
-        assert refused.returncode == 2 and why in refused.stderr  # type: ignore[attr-defined]
+        refused = typed(tmp_path, "new-lesson", name)
+        assert refused.returncode == 2 and why in refused.stderr
     assert list((tmp_path / "own").iterdir()) == []
 
 
@@ -91,18 +92,10 @@ def test_names_that_are_taken_or_impossible_are_refused(typed: Callable[..., obj
         ("TASKS = ", "TASKS == ", "line 35, cannot be used: NameError"),
     ],
 )
-def test_a_lesson_that_does_not_fit_is_named(
-    typed: Callable[..., object], tmp_path: Path, old: str, new: str, why: str
-) -> None:
-    typed("new-lesson", NAME)
+def test_a_lesson_that_does_not_fit_is_named(made: Path, tmp_path: Path, old: str, new: str, why: str) -> None:
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     folder = tmp_path / "own" / NAME
     for path in (folder / "checks.py", folder / "hidden.py"):
         path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
-    refused = typed("hint", "11.1")
-    assert refused.returncode == 2, refused.stderr  # type: ignore[attr-defined]
-    assert why in refused.stderr and str(folder) in refused.stderr  # type: ignore[attr-defined]
-
-
-def _made(folder: Path) -> Path:
-    folder.mkdir()
-    return folder
+    refused = typed(tmp_path, "hint", "11.1")
+    assert refused.returncode == 2 and why in refused.stderr and str(folder) in refused.stderr

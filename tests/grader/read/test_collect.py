@@ -19,6 +19,7 @@ from grader.read.collect import NOTHING, BadRequest, find_submissions
 from grader.read.submissions import Source, Unreadable, read_submission
 
 L2, L3 = "02_parallel_drafting", "03_sequential_heads"
+BOB = f"bob/{L2}/{L2}.ipynb"
 CANVAS_FILES = [f"smithbob_12_90_{L2}.ipynb", f"wuann_LATE_34_91_{L2}-1.ipynb", "wuann_LATE_34_92_help.py"]
 MOODLE_FILES = [f"Bob A. Smith_12_assignsubmission_file_/{L2}.ipynb", "Ann_Wu_34_assignsubmission_file/my work.ipynb"]
 
@@ -41,6 +42,10 @@ LAYOUTS: dict[str, tuple[list[str], list[str]]] = {
     "two notebooks without a lesson's name": (["ann/a.ipynb", "ann/b.ipynb", "c.py"], ["ann/a", "ann/b", "c.py"]),
     "a dot in front": ([f".ann/{L2}/{L2}.ipynb", f"..bob/{L2}/{L2}.ipynb", ".c/a.py"], ["..bob", ".ann", ".c/a.py"]),
     "capitals": (["A.IPYNB", f"bob/{L2}/{L2}.IPYNB", "c.PY"], ["A", "bob", "c.PY"]),
+    "lessons, then students": (
+        [f"{L2}/ann/{L2}.ipynb", f"{L3}/ann/{L3}/{L3}.ipynb", "bob/bob.ipynb", BOB],
+        ["all", "ann", "ann", "bob"],
+    ),
     "hidden": (["ann/.ipynb_checkpoints/a.ipynb", "__pycache__/a.py", "__MACOSX/._b.py", "b.py"], ["b.py"]),
 }
 
@@ -110,29 +115,22 @@ def test_the_same_name_twice_is_numbered(tmp_path: Path, unpacked: Path) -> None
     assert len(set(names)) == 4 and {"ann", "ann (2)"} < set(names)
 
 
-BOB = f"bob/{L2}/{L2}.ipynb"
-IMPOSTORS = {
-    "a student's folder below an assignment": (BOB, f"aaron/{L2}/{BOB}"),
-    "a student's folder below a student's": (BOB, f"aaron/x/{BOB}"),
-    "a name of Canvas below an assignment": (f"bob_2024/{L2}/{L2}.ipynb", f"aaron/{L2}/x/bob_2024_1_{L2}.ipynb"),
-    "a name of Canvas in a student's folder": (f"bob_2024/{L2}/{L2}.ipynb", f"aaron/bob_2024_1_{L2}.ipynb"),
-    "a folder of Moodle below an assignment": (
-        f"Bob B_77_assignsubmission_file_/{L2}.ipynb",
-        f"Aaron/{L2}/Bob B_77_assignsubmission_file_/{L2}.ipynb",
-    ),
-    "a folder of Moodle that looks like an assignment": (
-        f"Bob B_77_assignsubmission_file_/{L2}.ipynb",
-        "Aaron/Bob B_77_assignsubmission_file_/Bob B_77_assignsubmission_file_.ipynb",
-    ),
-    "another lesson": (BOB, f"aaron/x/bob/{L3}/{L3}.ipynb"),
-    "one lesson of a class": (f"{L2}/bob.ipynb", f"{L2}/aaron/{BOB}"),
-    "deep files": (f"bob/my/own/{L2}.ipynb", f"aaron/bob/{L2}/{L2}.ipynb"),
-}
+BOB_OF_MOODLE = "Bob B_77_assignsubmission_file_"
+IMPOSTORS = [  # whose work it is, and what lies with another student and looks like it
+    (BOB, f"aaron/{L2}/{BOB}"),
+    (BOB, f"aaron/x/{BOB}"),
+    (BOB, f"aaron/x/bob/{L3}/{L3}.ipynb"),
+    (f"bob_2024/{L2}/{L2}.ipynb", f"aaron/{L2}/x/bob_2024_1_{L2}.ipynb"),
+    (f"bob_2024/{L2}/{L2}.ipynb", f"aaron/bob_2024_1_{L2}.ipynb"),
+    (f"{BOB_OF_MOODLE}/{L2}.ipynb", f"Aaron/{L2}/{BOB_OF_MOODLE}/{L2}.ipynb"),
+    (f"{BOB_OF_MOODLE}/{L2}.ipynb", f"Aaron/{BOB_OF_MOODLE}/{BOB_OF_MOODLE}.ipynb"),
+    (f"{L2}/bob.ipynb", f"{L2}/aaron/{BOB}"),
+    (f"bob/my/own/{L2}.ipynb", f"aaron/bob/{L2}/{L2}.ipynb"),
+]
 
 
-@pytest.mark.parametrize("way", IMPOSTORS)
-def test_no_student_takes_the_place_of_another(tmp_path: Path, unpacked: Path, way: str) -> None:
-    real, false = IMPOSTORS[way]
+@pytest.mark.parametrize(("real", "false"), IMPOSTORS)
+def test_no_student_takes_the_place_of_another(tmp_path: Path, unpacked: Path, real: str, false: str) -> None:
     name = Path(real).stem if real.count("/") == 1 and real.startswith(L2) else real.split("/")[0]
     folder = write(tmp_path / "all", [real, false, f"cat/{L2}/{L2}.ipynb"])
     for given in (folder, packed(tmp_path / "all.zip", [real, false, f"cat/{L2}/{L2}.ipynb"])):
@@ -157,16 +155,15 @@ def test_a_name_is_kept_by_who_stands_highest_and_by_neither_of_two_equals(tmp_p
     assert found == {aaron / BOB: "bob (2)", bob / L2 / f"{L2}.ipynb": "bob"}
 
 
-def test_lessons_in_folders_of_their_own_go_by_one_name(tmp_path: Path, unpacked: Path) -> None:
-    folder = write(tmp_path / "all", [f"{L2}/ann/{L2}.ipynb", f"{L3}/ann/{L3}/{L3}.ipynb", "bob/bob.ipynb", BOB])
-    assert [s.name for s in find_submissions([folder], unpacked)] == ["ann", "ann", "bob", "all"]
-
-
-def test_name_that_is_not_text_becomes_one(tmp_path: Path, unpacked: Path) -> None:
-    with open(os.fsencode(tmp_path) + b"/ann\xff.py", "w") as file:
+def test_names_that_are_not_text_become_text_and_long_ones_stay_apart(tmp_path: Path, unpacked: Path) -> None:
+    (tmp_path / "odd").mkdir()
+    with open(os.fsencode(tmp_path) + b"/odd/ann\xff.py", "w") as file:
         file.write("")
-    (source,) = find_submissions([tmp_path], unpacked)
+    (source,) = find_submissions([tmp_path / "odd"], unpacked)
     assert source.name.encode() == b"ann\\udcff.py" and source.path.exists()
+    names = ["a" * 3000 + end for end in "xy"]
+    files = packed(tmp_path / "all.zip", [f"{name}/{L2}.ipynb" for name in names])
+    assert [source.name for source in find_submissions([files], unpacked)] == names
 
 
 def test_missing_paths_and_empty_folders_are_bad_requests(tmp_path: Path, unpacked: Path) -> None:
@@ -251,12 +248,6 @@ def test_zip_in_the_zip_of_canvas_is_its_students_whatever_stands_in_it(tmp_path
     assert set(passed_over) == {"wuann_LATE_34_92_work.zip/deep.zip"} and found["bare"].unreadable
 
 
-def test_long_names_stay_apart(tmp_path: Path, unpacked: Path) -> None:
-    names = ["a" * 3000 + end for end in "xy"]
-    files = packed(tmp_path / "all.zip", [f"{name}/{L2}.ipynb" for name in names])
-    assert [source.name for source in find_submissions([files], unpacked)] == names
-
-
 def test_outputs_do_not_count_towards_the_size(tmp_path: Path) -> None:
     document = json.loads(LESSONS[L2])
     code = [cell for cell in document["cells"] if cell["cell_type"] == "code"]
@@ -281,19 +272,16 @@ def only(sources: list[Source]) -> Source:
 
 
 @pytest.mark.parametrize("name", ["../out.py", "a/../../out.py", "/tmp/out.py", "..\\out.py", "C:\\out.py"])
-def test_path_that_leads_out_of_a_zip_writes_nothing_anywhere(tmp_path: Path, unpacked: Path, name: str) -> None:
+def test_paths_and_links_that_lead_out_of_a_zip_write_nothing(tmp_path: Path, unpacked: Path, name: str) -> None:
     source = only(find_submissions([packed(tmp_path / "all.zip", [name])], unpacked))
     assert "leads out" in source.unreadable
-    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "all.zip"]
-
-
-def test_link_in_a_zip_is_not_read(tmp_path: Path, unpacked: Path) -> None:
     link = zipfile.ZipInfo("ann.ipynb")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as target:
         target.writestr(link, "/etc/passwd")
     source = only(find_submissions([tmp_path / "all.zip"], unpacked))
     assert "link" in source.unreadable and not source.path.exists()
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "all.zip"]
 
 
 def test_bomb_costs_its_own_student_only(tmp_path: Path, unpacked: Path, monkeypatch: pytest.MonkeyPatch) -> None:

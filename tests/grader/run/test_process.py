@@ -162,21 +162,15 @@ def test_pieces_that_start_processes_leave_nothing(start: Start, own: Path, stil
     assert still_running(str(own)) == []
 
 
-def test_a_child_that_is_closed_starts_again_when_it_is_called(start: Start, own: Path, running: Processes) -> None:
-    child = start(GOOD)
-    child.close()
-    child.close()
-    assert not running(str(own))
-    assert answers(child) and len(running(str(own))) == 1
-
-
-def test_no_descriptor_of_the_grader_is_left_open(start: Start) -> None:
+def test_no_descriptor_of_the_grader_is_left_open(start: Start, own: Path, running: Processes) -> None:
     before = len(os.listdir("/proc/self/fd"))
     child = start("def f():\n    import os\n    os._exit(0)" + GOOD)
     asked(child, "f")
     assert answers(child)
     child.close()
-    assert len(os.listdir("/proc/self/fd")) == before
+    child.close()
+    assert len(os.listdir("/proc/self/fd")) == before and not running(str(own))
+    assert answers(child) and len(running(str(own))) == 1  # it starts again when it is called
 
 
 def test_the_folder_of_the_library_goes_away() -> None:

@@ -105,33 +105,3 @@ def test_grading_is_refused_in_one_sentence(student: Path) -> None:
     done = run(student, "grade", "work", "--unsafe-no-sandbox")
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr == "`dspark-mini grade` needs Linux, for its sandbox; on Windows, type it in WSL.\n"
-
-
-LOST = """
-import importlib, os, signal, subprocess
-losses = {
-    "module": lambda: importlib.import_module("resource"),
-    "function": lambda: os.killpg,
-    "signal": lambda: signal.SIGALRM,
-    "letter": lambda: print("γ", flush=True),
-    "encoding": lambda: open("letter", "w").write("γ"),
-    "child": lambda: subprocess.run([sys.executable, "-c", "import fcntl"], check=True, stderr=subprocess.DEVNULL),
-}
-for name, loss in losses.items():
-    try:
-        loss()
-    except Exception as error:
-        print(name, type(error).__name__)
-"""
-
-
-def test_the_simulation_takes_something_away(tmp_path: Path) -> None:
-    done = run(tmp_path, code=f"exec({LOST!r})")
-    assert dict(line.split() for line in done.stdout.splitlines()) == {
-        "module": "ModuleNotFoundError",
-        "function": "AttributeError",
-        "signal": "AttributeError",
-        "letter": "UnicodeEncodeError",
-        "encoding": "UnicodeEncodeError",
-        "child": "CalledProcessError",
-    }, done.stderr
