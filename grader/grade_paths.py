@@ -20,7 +20,7 @@ from rich.table import Table
 from dspark_mini.terminal import folded, plain_table
 from dspark_mini.workspace import UserError
 from grader.account import PassedOver, account_of, what_to_repeat
-from grader.check.text import fix_first
+from grader.check.text import fix_first, printable
 from grader.export.files import whole_file, write_csv, write_json
 from grader.export.outputs import refuse_impossible, write_outputs
 from grader.export.rosters import cut_to_lesson
@@ -70,14 +70,14 @@ def grade_paths(paths: list[Path], options: GradeOptions, out: Console, regradin
                 try:
                     graded = _grade(sources, scratch, journal, options)
                 except Interrupted:
-                    out.print(_how_to_go_on(journal, options), soft_wrap=True)
+                    out.print(_interrupted(journal, options), soft_wrap=True)
                     return NOT_ALL_GRADED
                 results, kept = _of_lesson(graded, sources, options, passed_over)
                 return _report(results, kept, passed_over, options, out, regrading)
     except TargetInUse as error:
         raise UserError(f"Another grading is writing {error}; wait for its end, or name another file.") from None
     except OSError as error:
-        raise UserError(f"The results cannot be saved: {error.strerror}.{_to_go_on(options)}") from error
+        raise UserError(f"The results cannot be saved: {error.strerror}.{_resume_hint(options)}") from error
 
 
 def _report(
@@ -98,7 +98,7 @@ def _report(
         notebooks = [source.path for source in sources]
         all_well = write_outputs(written, notebooks, options, lines.append, unrecorded)
     except UserError as error:
-        raise UserError(f"{error}{_to_go_on(options)}") from error
+        raise UserError(f"{error}{_resume_hint(options)}") from error
     finally:
         if not options.ci:
             out.print(_table(results, out.width))
@@ -228,11 +228,11 @@ def _stop_on_interrupt() -> Iterator[Event]:
             signal.signal(number, handler)
 
 
-def _to_go_on(options: GradeOptions) -> str:
+def _resume_hint(options: GradeOptions) -> str:
     return " To go on, type the same command with --resume." if options.targets else ""
 
 
-def _how_to_go_on(journal: Journal, options: GradeOptions) -> str:
+def _interrupted(journal: Journal, options: GradeOptions) -> str:
     if not options.targets:
         return "Interrupted; nothing was saved. With --json FILE or --csv FILE, a grading can be resumed."
     return (
@@ -250,7 +250,7 @@ def _write(results: Rows, options: GradeOptions) -> None:
 
 def _say(line: str, options: GradeOptions, out: Console, style: str | None = None) -> None:
     """Print a line; in a workflow of GitHub so that nothing in it is a command there."""
-    text = printable_lines(line)
+    text = "\n".join(map(printable, line.split("\n")))
     if options.ci:
         text = "\n".join(f"| {one}" for one in text.replace("::", ": :").replace("##[", "# #[").split("\n"))
     out.print(escape(text), soft_wrap=True, style=style)
@@ -282,13 +282,3 @@ def _fix_first(result: dict[str, Any]) -> str:
         if first := fix_first(task):
             return f"{task['task']} {first}"
     return next((f"{task['task']} not started" for task in result["tasks"] if task["status"] == "missing"), "")
-
-
-def printable_lines(text: str) -> str:
-    """Make each line of a text printable."""
-    return "\n".join(map(printable, text.split("\n")))
-
-
-def printable(text: str) -> str:
-    """Replace what a terminal would obey and not show."""
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)

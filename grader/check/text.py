@@ -36,6 +36,11 @@ def as_number(value: float) -> str:
     return str(int(value)) if value == int(value) else str(round(value, 2))
 
 
+def printable(text: str) -> str:
+    """Replace what a terminal would obey and not show, line breaks included."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
 def points_of(score: float, most: float) -> str:
     """Write points as a sentence."""
     return _("{points} of {most} points.", points=as_number(score), most=as_number(most))

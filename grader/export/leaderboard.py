@@ -11,7 +11,7 @@ from pathlib import Path
 
 from grader.check.text import as_number
 from grader.export.pages import render
-from grader.export.rosters import ExportError, Result, inert, write_whole
+from grader.export.rosters import ExportError, Result, csv_text, inert, write_whole
 
 COLUMNS = ("student", "pseudonym")  # of the file that keeps pseudonyms
 FIRST = ("amber", "brisk", "calm", "clever", "copper", "eager", "gentle", "lucky", "quiet", "silver", "swift", "warm")
@@ -91,15 +91,13 @@ def boards(results: Iterable[Result], names: dict[str, str]) -> list[Board]:
 
 def as_csv(found: Sequence[Board]) -> str:
     """Return the boards as CSV: one row per entry."""
-    text = io.StringIO()
-    writer = csv.writer(text)
     machines = list(dict.fromkeys(machine for board in found for machine in board.machines))
-    writer.writerow(["task", "rank", "name", "score", *machines])
+    rows: list[list[object]] = [["task", "rank", "name", "score", *machines]]
     for board in found:
         for entry in board.entries:
             by_machine = (as_number(entry.scores[name]) if name in entry.scores else "" for name in machines)
-            writer.writerow([board.task, entry.rank, inert(entry.name), as_number(entry.score), *by_machine])
-    return text.getvalue()
+            rows.append([board.task, entry.rank, inert(entry.name), as_number(entry.score), *by_machine])
+    return csv_text(rows)
 
 
 def kept_pseudonyms(path: Path, students: Sequence[str]) -> dict[str, str]:
@@ -114,9 +112,7 @@ def kept_pseudonyms(path: Path, students: Sequence[str]) -> dict[str, str]:
     for student in students:
         if student not in names:
             names[student] = _new_pseudonym(set(names.values()))
-    text = io.StringIO()
-    csv.writer(text).writerows([COLUMNS, *names.items()])
-    write_whole(path, text.getvalue())
+    write_whole(path, csv_text([COLUMNS, *names.items()]))
     return names
 
 

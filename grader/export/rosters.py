@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from dspark_mini.files import atomic_write
 from grader.check.report import overall
-from grader.check.text import as_number
+from grader.check.text import as_number, printable
 from grader.lessons.checks import TASKS
 
 Result = dict[str, Any]  # one object of the list that `dspark-mini grade --json` writes
@@ -51,7 +51,7 @@ class Transfer:
         lines = [f"{self.written} {'grade' if self.written == 1 else 'grades'} written."]
         lines += [f"Not written: {submission}: {why}" for submission, why in self.left_out]
         lines += [f"Without a submission: {', '.join(self.without_result)}."] if self.without_result else []
-        return "\n".join("".join(c if c.isprintable() else "�" for c in line) for line in lines)
+        return "\n".join(map(printable, lines))
 
 
 class Assigned(NamedTuple):
@@ -183,9 +183,15 @@ def read_table(path: Path) -> Table:
 
 def write_table(table: Table, target: Path) -> None:
     """Write a CSV file whole, in the manner of the one that was read, with every cell inert."""
+    text = csv_text(([inert(cell) for cell in row] for row in table.rows), table.delimiter)
+    write_whole(target, ("\ufeff" if table.byte_order_mark else "") + text)
+
+
+def csv_text(rows: Iterable[Iterable[object]], delimiter: str = ",") -> str:
+    """Write rows as CSV."""
     text = io.StringIO(newline="")
-    csv.writer(text, delimiter=table.delimiter).writerows([inert(cell) for cell in row] for row in table.rows)
-    write_whole(target, ("\ufeff" if table.byte_order_mark else "") + text.getvalue())
+    csv.writer(text, delimiter=delimiter).writerows(rows)
+    return text.getvalue()
 
 
 def write_whole(target: Path, text: str) -> None:

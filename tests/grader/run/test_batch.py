@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 
 import grader.run.kit
-from grader.grade_paths import printable, write_csv
+from grader.check.text import printable
+from grader.export.files import write_csv
 from grader.lessons.paths import ROOT
 from grader.read.submissions import Source
 from grader.run.batch import Interrupted, Job, grade_batch, jobs_of
