@@ -57,6 +57,7 @@ def check(
     for sentence in (
         *unreadable,
         *notes,
+        *_report_notes(reports),
         *filter(None, (_unsaved_note(notebook, result) for notebook, result in results)),
     ):
         say(sentence)
@@ -230,6 +231,12 @@ def _unsaved_note(notebook: Path, result: Result) -> str:
     return (
         f"{', '.join(tasks)}: another result in the notebook than in {notebook}; save first (Ctrl+S)." if tasks else ""
     )
+
+
+def _report_notes(reports: list[Report]) -> Iterator[str]:
+    """Yield what results do not tell, each with the tasks that it is about."""
+    for note in dict.fromkeys(report.note for report in reports if report.note):
+        yield f"{', '.join(report.task for report in reports if report.note == note)}: {note}"
 
 
 def _next_step(results: list[tuple[Path, Result]]) -> str:

@@ -41,18 +41,23 @@ def on_own_functions(options: RaceOptions, folder: Path) -> tuple[RaceOptions, l
         method: [task.id for task in tasks if task.function in names and task.function not in functions]
         for method, names in wanted.items()
     }
-    if missing[PLAIN_NAME]:
+    if loop := missing.pop(PLAIN_NAME):
+        more = {method: [id_ for id_ in ids if id_ not in loop] for method, ids in missing.items()}
         raise UserError(
-            f"The race waits for your own {_listed(missing[PLAIN_NAME])}, in {folder}: this copy of dspark_mini has no "
-            "solutions to lend."
+            f"The race waits for your own {_listed(loop)}, in {folder}: this copy of dspark_mini has no solutions to "
+            f"lend. {' '.join(_waits(more))}"
         )
     yours = [task.id for task in tasks if task.function in own]
     kits = [task.id for task in tasks if task.function in lent]
     lines = [f"Yours: {_listed(yours)}."] if yours else [f"Nothing of yours passes yet in {folder}."]
     lines += [f"The kit's: {_listed(kits)}."] if kits else []
-    lines += [f"{method} waits for your {_listed(ids)}." for method, ids in missing.items() if ids]
+    lines += _waits(missing)
     methods = tuple(method for method in options.methods if not missing[method])
     return replace(options, methods=methods, functions=functions), lines
+
+
+def _waits(missing: dict[str, list[str]]) -> list[str]:
+    return [f"{method} waits for your {_listed(ids)}." for method, ids in missing.items() if ids]
 
 
 def _listed(ids: list[str]) -> str:

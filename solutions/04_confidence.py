@@ -19,7 +19,7 @@
 # |---|---|
 # | **You build** | the label of the confidence head, prefix survival, the calibration error, sequential temperature scaling |
 # | **Difficulty** | ●●○○ — four tasks of one to seven lines |
-# | **Time** | about 55 minutes |
+# | **Time** | about 40 minutes |
 # | **You need** | Python, NumPy sums along an axis; no earlier lesson has to be solved |
 #
 # Run the cells in order (Shift+Enter). Stuck? Type `hint("4.1")` in a new cell.

@@ -20,7 +20,7 @@
 # |---|---|
 # | **You build** | DSpark's prefix scheduler, the allocation of a budget, the budget from two rounds ago |
 # | **Difficulty** | ●●●○ — three tasks of four to twelve lines |
-# | **Time** | about 55 minutes |
+# | **Time** | about 35 minutes |
 # | **You need** | Python, NumPy sorting and running sums; no earlier lesson has to be solved |
 #
 # Run the cells in order (Shift+Enter). Stuck? Type `hint("5.1")` in a new cell.

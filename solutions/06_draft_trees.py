@@ -19,7 +19,7 @@
 # |---|---|
 # | **You build** | a draft tree with the Markov bias in it, its attention mask, the greedy walk, and lossless sampling over a tree |
 # | **Difficulty** | ●●●○ — four tasks of five to thirteen lines |
-# | **Time** | about 75 minutes |
+# | **Time** | about 55 minutes |
 # | **You need** | softmax, `argmax`, a heap (`heapq`); the ideas of lessons 01 and 02 |
 #
 # Run the cells in order (Shift+Enter). Stuck? Type `hint("6.1")` in a new cell.

@@ -18,7 +18,7 @@
 # |---|---|
 # | **You build** | the cache rollback, a greedy round, the next block size, the fallback, and a monitor that adds up |
 # | **Difficulty** | ●●○○ — five tasks of one to ten lines |
-# | **Time** | 55 minutes |
+# | **Time** | 45 minutes |
 # | **You need** | lessons 01 and 02; your 1.1, 1.4, 1.6, 2.2, 2.3, 2.6, 3.2 drive the engine |
 
 # %% role="setup"

@@ -18,7 +18,7 @@
 # |---|---|
 # | **You build** | repairs of sixteen bugs that were really shipped, and failing cases for fourteen |
 # | **Difficulty** | ●●●○ — one to eight lines each |
-# | **Time** | 120 minutes; the parts are independent |
+# | **Time** | 80 minutes; the parts are independent |
 # | **You need** | the terms of lessons 00 to 06 |
 #
 # Every function below runs, and the example in its docstring works: its author tried that one. Above it stands a

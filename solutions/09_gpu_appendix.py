@@ -18,7 +18,7 @@
 # |---|---|
 # | **You build** | a static cache's mask, a batch without padding, a table of measured speeds, a speed-up that says how sure it is |
 # | **Difficulty** | ●●○○ — four tasks of two to six lines, NumPy only |
-# | **Time** | about 45 minutes |
+# | **Time** | about 40 minutes |
 # | **You need** | lessons 05 and 07; PyTorch is optional |
 #
 # ## The same model twice

@@ -19,7 +19,7 @@
 # |---|---|
 # | **You build** | a policy: from what an engine sees in a round, it decides what to verify and what to draft next |
 # | **Difficulty** | ●●●○ — one task, a few lines, and no single right answer |
-# | **Time** | 30 minutes to pass, an evening to win |
+# | **Time** | 15 minutes to pass, an evening to win |
 # | **You need** | the ideas of lessons 00, 04, 05; 06 helps |
 #
 # Run the cells from top to bottom. Stuck? `hint("10.1")` in a cell helps.

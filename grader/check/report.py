@@ -66,6 +66,7 @@ class Report:
     reference: str = ""  # source of the reference; filled only where the task passes
     scores: Mapping[str, float] = field(default_factory=dict)  # by machine, of a task that is also scored
     given: bool = False  # the notebook holds the solution
+    note: str = ""  # what a result of this task does not tell
 
     @property
     def points(self) -> int:
@@ -97,6 +98,7 @@ class Report:
                 "properties": [result.to_json() for result in self.properties],
             }
             | ({"given": True} if self.given else {})
+            | ({"note": self.note} if self.note else {})
             | self._scores_to_json()
         )
 

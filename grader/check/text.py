@@ -26,7 +26,17 @@ STATUS_WORDS = {
 }
 # What the lines of a report begin with: labels are English in the data, and translated where they are shown.
 LABELS = [
-    *(N_("mistake"), N_("property"), N_("input"), N_("case"), N_("expected"), N_("got"), N_("measured"), N_("hint")),
+    *(
+        N_("mistake"),
+        N_("property"),
+        N_("input"),
+        N_("case"),
+        N_("expected"),
+        N_("got"),
+        N_("measured"),
+        N_("hint"),
+        N_("note"),
+    ),
     *(N_("also open"), N_("not looked at"), N_("found by"), N_("score"), N_("next")),
 ]
 
@@ -101,24 +111,24 @@ def headline(task: Task) -> str:
 def rows(task: Task) -> list[tuple[str, str]]:
     """The lines below the headline: what to mend first, its evidence and hint, the other properties by name."""
     if task["status"] in ("pass", "missing"):
-        return score_line(task)
+        return score_lines(task)
     if task["reason"]:
         return [("got", task["reason"])]
     first, *others = failures(task)
     mistake = [("mistake", task["diagnosis"])] if task["diagnosis"] else []
     found = [("property", f"{first['name']}: {first['says']}"), *evidence(first), ("hint", first["hint"])]
-    lines = [*score_line(task), *mistake, *found]
+    lines = [*score_lines(task), *mistake, *found]
     return [*lines, *([("also open", ", ".join(other["name"] for other in others))] if others else [])]
 
 
-def score_line(task: Task) -> list[tuple[str, str]]:
-    """The line with the score of a task that is also scored: 0 is plain decoding, 100 the reference."""
+def score_lines(task: Task) -> list[tuple[str, str]]:
+    """The score of a task that has one (0 is plain decoding, 100 the reference), and a note where there is one."""
+    note = [("note", task["note"])] if "note" in task else []
     if "score" not in task:
-        return []
+        return note
     by_machine = ", ".join(f"{name} {score:.0f}" for name, score in task["scores"].items())
-    return [
-        ("score", _("{score:.1f}: {by_machine}; the reference has 100", score=task["score"], by_machine=by_machine))
-    ]
+    score = _("{score:.1f}: {by_machine}; the reference has 100", score=task["score"], by_machine=by_machine)
+    return [("score", score), *note]
 
 
 def of_task(task: Task) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from dspark_mini.workspace import own_files
 from grader.lessons import translation
 from grader.lessons.fitness import check_lesson
 from grader.lessons.mistake_tables import table_file
-from grader.lessons.paths import NBGRADER_SOURCE, NOTEBOOKS, SOLUTIONS
+from grader.lessons.paths import NBGRADER_SOURCE, NOTEBOOKS, ROOT, SOLUTIONS
 from grader.lessons.sources import Cell, cells_of, fill, solved_for_nbgrader, stubbed
 from grader.lessons.stubs import BuildError
 
@@ -50,7 +51,7 @@ def build(check: bool = False) -> list[Built]:
         BuildError: a lesson that breaks a rule; nothing is written then.
     """
     files = [file for source in _sources() for file in lesson_files(source)]
-    files += [Built(*file) for file in translation.document_files()]
+    files += [_readme(), *(Built(*file) for file in translation.document_files())]
     if check:
         files = [file for file in files if not file.path.is_relative_to(NBGRADER_SOURCE)]
     changed = [file for file in files if not file.is_current]
@@ -62,6 +63,19 @@ def build(check: bool = False) -> list[Built]:
 
 def _sources() -> list[Path]:
     return [*sorted(SOLUTIONS.glob("[0-9]*.py")), *own_files("lesson.py")]
+
+
+def _readme() -> Built:
+    """Return the README, with the minutes that each of the kit's lessons names in its header."""
+    path = ROOT / "README.md"
+    text = path.read_text(encoding="utf-8")
+    for source in SOLUTIONS.glob("[0-9]*.py"):
+        minutes = re.search(r"\*\*Time\*\* \| (?:about )?(\d+) minutes", source.read_text(encoding="utf-8"))
+        row = re.compile(rf"^(\| {source.stem.replace('_', ' ', 1)} (?:\|[^|]*){{2}}\|) \d+ ", re.M)
+        if minutes is None or not row.search(text):
+            raise BuildError(f"{source.name} names no minutes in its header, or the README has no row for it.")
+        text = row.sub(rf"\1 {minutes[1]} ", text)
+    return Built(path, text.encode())
 
 
 def lesson_files(source: Path) -> list[Built]:

@@ -70,6 +70,7 @@ class Task:
         examples: More visible calls on which the manners are tried, for tasks whose properties have none.
         hidden: Left out of a bundle.
         given: The notebook holds the solution, so that its points are not earned.
+        notes: What to add to a report, with the hidden half and in a bundle without it.
     """
 
     id: str
@@ -82,6 +83,7 @@ class Task:
     examples: tuple[Example, ...] = field(default=(), repr=False)
     hidden: Hidden | None = field(default=None, repr=False)
     given: bool = False
+    notes: tuple[str, str] = ("", "")
 
     @property
     def function(self) -> str:
@@ -171,7 +173,7 @@ class Task:
             found = self.diagnosis(session.caller, seed) if has_mistake else Diagnosis()
         scores = self._scores(session) if session.answered and not session.stopped else {}
         report = Report(self.id, self.function, status, results, found.says, found.look_at, given=self.given)
-        return replace(report, reference=reference, scores=scores)
+        return replace(report, reference=reference, scores=scores, note=_(self.notes[self.hidden is None]))
 
     def _scores(self, session: Session) -> Mapping[str, float]:
         """The scores by machine, of a task that is also scored."""

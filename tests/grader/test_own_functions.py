@@ -60,5 +60,5 @@ def test_a_bundle_races_what_is_solved_and_says_what_the_others_wait_for(tmp_pat
 
 def test_a_bundle_without_the_loop_itself_names_the_tasks(tmp_path: Path, no_solutions: None) -> None:
     solve(tmp_path, "1.1")
-    with pytest.raises(UserError, match=r"your own 1\.6, 7\.1"):
+    with pytest.raises(UserError, match=r"your own 1\.6, 7\.1, in .* dspark waits for your 2\.2, 2\.6\."):
         on_own_functions(GREEDY, tmp_path)

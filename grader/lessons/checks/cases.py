@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dspark_mini import clinic_bugs, clinic_cases
+from dspark_mini.language import N_
 from grader.check.failing_case import FailingCase
 from grader.lessons.tasks import Property, Task
 
 SUFFIX = ".case"
+NO_ORACLE = N_("Provisional: the bug shows on this call; whether your result is the right one, only grading can tell.")
 HINTS = {  # a narrower question, and what kind of input answers it
     "8.1": ("When does a block given earlier hold a feature of a later anchor, or of a position after it?",
             "Two anchors that are closer to each other than block_length."),
@@ -52,6 +54,7 @@ def case_of(repair: Task) -> Task:
         todo=f"find a call of {repair.function} on which its bug shows",
         hints=(first, question, answer),
         returns="a dict of arguments, and a result",
+        notes=("", NO_ORACLE),
         core=(
             Property(
                 "shows_the_bug",

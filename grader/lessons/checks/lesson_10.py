@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dspark_mini.language import N_
 from dspark_mini.policy import plan_round
 from grader.check.policies import (
     Allowed,
@@ -41,6 +42,10 @@ TASK_10_1 = Task(
         "block_size, width = a long tree where a row costs next to nothing, a shorter one elsewhere",
     ),
     returns="a dict of plain ints",
+    notes=(
+        N_("This score is that of hidden texts; the lesson's own cells score the practice texts."),
+        N_("This score is that of the practice texts, as in the lesson's own cells; grading scores hidden texts."),
+    ),
     core=(
         Property(
             "plans_are_allowed",
