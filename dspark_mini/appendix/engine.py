@@ -30,36 +30,16 @@ COMPILED = (1, 8)  # tokens of the compiled forwards: a step of plain decoding, 
 
 
 class Slots(KVCache):
-    """A static cache with the methods that the engine calls, and the features of each row."""
+    """A static cache of one text, with the features of each row."""
 
     def __init__(self, shape: TargetShape, layers: int, device: torch.device, slots: int = SLOTS) -> None:
         super().__init__(layers, 1, shape.kv_heads, slots, shape.head_width, device)
         self.features = torch.zeros(1, slots, len(shape.feature_layers) * shape.width, device=device)
 
-    @property
-    def free(self) -> int:
-        """The number of rows that can still be added."""
-        return len(self.places) - self.rows
-
-    def drop(self, rows: int) -> None:
-        """Drop rows from the end.
-
-        Raises:
-            ValueError: Fewer than 0 rows, or more than the cache holds.
-        """
-        self.rows -= whole("rows", rows, 0, self.rows)
-
-    def keep_last(self, count: int, chosen: Sequence[int]) -> None:
-        """Of the last rows, keep those at the chosen increasing offsets and drop the others."""
-        start, offsets = self.rows - whole("count", count, 0, self.rows), list(chosen)
-        if offsets != sorted(set(offsets)) or any(not 0 <= offset < count for offset in offsets):
-            raise ValueError(f"chosen is {offsets}; it must rise within 0..{count - 1}.")
-        sources = self.places[[start + offset for offset in offsets]]
-        slots = self.places[start : start + len(offsets)]
-        for array in (self.keys, self.values):
-            array[:, :, :, slots] = array[:, :, :, sources]
+    def move(self, sources: list[int], slots: slice) -> None:
+        """Copy rows to earlier slots."""
+        super().move(sources, slots)
         self.features[:, slots] = self.features[:, sources]
-        self.rows = start + len(offsets)
 
 
 class DraftSlots(Slots):

@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from dspark_mini.caches import StaticCache
 from dspark_mini.shapes import TargetShape
 
 
@@ -102,8 +103,8 @@ def rotate(x: Tensor, rope: Tensor) -> Tensor:
     return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
 
 
-class KVCache:
-    """Static cache of keys and values: each token has a fixed slot, and a rollback only moves `rows`.
+class KVCache(StaticCache):
+    """Static cache of keys and values.
 
     Args:
         layers, batch, kv_heads, slots, head_width: Sizes of both arrays.
@@ -116,20 +117,22 @@ class KVCache:
         size = (layers, batch, kv_heads, slots, head_width)
         self.keys, self.values = (torch.zeros(size, device=device, dtype=dtype) for _ in range(2))
         self.places = torch.arange(slots, device=device)
-        self.rows = 0
+        super().__init__(slots)
 
     def take(self, count: int) -> Tensor:
         """Reserve the next slots for new rows. (n,)"""
-        if self.rows + count > len(self.places):
-            raise ValueError(f"The text has {self.rows + count} tokens, but the cache has {len(self.places)} slots.")
-        self.rows += count
-        return self.places[self.rows - count : self.rows]
+        return self.places[super().take(count)]
 
     def write(self, layer: int, slots: Tensor | None, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Write new rows, and return keys and values of all slots. (B, H_kv, slots, d_h) each"""
         self.keys[layer].index_copy_(2, slots, keys)
         self.values[layer].index_copy_(2, slots, values)
         return self.keys[layer], self.values[layer]
+
+    def move(self, sources: list[int], slots: slice) -> None:
+        """Copy rows to earlier slots."""
+        for array in (self.keys, self.values):
+            array[:, :, :, slots] = array[:, :, :, sources]
 
 
 class Target(nn.Module):
