@@ -72,7 +72,15 @@ def _catalogs(language: str) -> gettext.NullTranslations:
 def language_of(notebook: Path) -> str | None:
     """Return the language that a notebook was handed out in; None if it says nothing, as the English ones."""
     try:
-        metadata = json.loads(notebook.read_text(encoding="utf-8"))["metadata"]
-        return str(metadata["dspark"]["language"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return language_in(notebook.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
         return None
+
+
+def language_in(text: str) -> str | None:
+    """Return the language that the JSON of a notebook names, if it is a known one."""
+    try:
+        named = json.loads(text)["metadata"]["dspark"]["language"]
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return None
+    return next((language for language in LANGUAGES if language == named), None)

@@ -19,6 +19,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from dspark_mini.language import ENGLISH, _, current, speaking
 from grader.check.text import STATUS_WORDS, as_number, evidence, failures
 from grader.export.rosters import ExportError, Result, write_whole
 
@@ -61,7 +62,8 @@ def student_page(result: Result) -> str:
     started = (task for task in open_tasks if task["status"] != "missing")
     upcoming = next(started, open_tasks[0] if open_tasks else None)
     page = {"name": result["submission"], "lesson": lesson_words(result), "tasks": tasks, "next": upcoming}
-    return render("student.html", page | {"result": result})
+    with speaking(result.get("language") or ENGLISH):
+        return render("student.html", page | {"result": result, "language": current()})
 
 
 def class_page(results: list[Result], links: list[str]) -> str:
@@ -121,6 +123,7 @@ def _environment() -> Environment:
     environment.filters["number"] = as_number
     environment.filters["percent"] = lambda share: f"{int(100 * share)}%"  # 99.5% is not full marks
     environment.globals["words"] = STATUS_WORDS
+    environment.globals["_"] = _
     return environment
 
 

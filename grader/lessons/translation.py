@@ -24,6 +24,7 @@ from babel.messages.pofile import read_po, write_po
 from dspark_mini.language import ENGLISH, LANGUAGES, LOCALE
 from grader.lessons.checks import TASKS
 from grader.lessons.paths import ROOT
+from grader.run.child.loader import UNFINISHED
 
 PROSE = "prose"  # the flag, in a comment, of messages that only the build needs
 PROGRAM, DOCUMENTS = "program", "documents"
@@ -62,11 +63,11 @@ def lesson_messages(lesson: str, prose: list[str], mistakes: dict[str, Any]) -> 
 
 def program_messages() -> Iterator[tuple[str, str]]:
     """Yield the messages that the code marks with _("…")."""
+    kinds = [("**.py", "python"), ("**/templates/*.html", "jinja2")]
     for room in ("dspark_mini", "grader"):
-        for name, _, message, *_ in extract_from_dir(
-            str(ROOT / room), [("**.py", "python")], keywords={"_": None, "N_": None}
-        ):
+        for name, _, message, *_ in extract_from_dir(str(ROOT / room), kinds, keywords={"_": None, "N_": None}):
             yield str(message), f"{room}/{name}"
+    yield from ((why, "grader/run/child/loader.py") for why in UNFINISHED.values())
 
 
 def document_messages() -> Iterator[tuple[str, str]]:

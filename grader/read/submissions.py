@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dspark_mini.language import language_in
 from grader.lessons.checks import TASKS
 from grader.lessons.tasks import Task
 from grader.read.cells import Unreadable as Unreadable
@@ -43,6 +44,7 @@ class Submission:
     tasks: list[Task] = field(repr=False)
     untouched: frozenset[str] = frozenset()  # tasks with a bug that nobody has touched
     renamed: Mapping[str, str] = field(default_factory=dict)  # by task: what its cell defines instead
+    language: str | None = None  # of its text, where that is a translation
 
 
 def read_submission(source: Source) -> Submission:
@@ -61,7 +63,8 @@ def read_submission(source: Source) -> Submission:
     cells = read_cells(text)
     lesson = lesson_of(cells)
     pieces, tasks = pieces_of(cells, lesson), tasks_of(lesson)
-    return Submission(source.name, lesson, pieces, tasks, untouched_bugs(cells, lesson), other_names(cells, lesson))
+    untouched, renamed = untouched_bugs(cells, lesson), other_names(cells, lesson)
+    return Submission(source.name, lesson, pieces, tasks, untouched, renamed, language_in(text))
 
 
 def lesson_in(path: Path) -> str:

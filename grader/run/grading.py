@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dspark_mini.language import ENGLISH, N_, _, speaking
 from grader.check.report import ERROR, MISSING, TIMEOUT, Report, overall
 from grader.lessons.tasks import Task
 from grader.read.submissions import Source, Submission, Unreadable, lessons, read_submission, tasks_of
@@ -53,6 +54,7 @@ class Result:
     max_score: int
     reason: str = ""  # why it is unreadable, or was not graded
     notes: tuple[str, ...] = ()  # the cells that did not finish
+    language: str | None = None  # of the notebook, where it is a translation; its report is in the same language
 
     @property
     def score(self) -> int | None:
@@ -70,6 +72,7 @@ class Result:
             "tasks": [report.to_json() for report in self.reports],
             **({"reason": self.reason} if self.reason else {}),
             **({"notes": list(self.notes)} if self.notes else {}),
+            **({"language": self.language} if self.language else {}),
         }
 
 
@@ -89,7 +92,10 @@ def grade(source: Source, library: Path, sandbox: Sandbox = True) -> Result:
     except Unreadable as error:
         return not_graded(source, str(error), UNREADABLE)
     try:
-        with contextlib.closing(Child(library, submission.pieces, sandbox)) as child:
+        with (
+            contextlib.closing(Child(library, submission.pieces, sandbox)) as child,
+            speaking(submission.language or ENGLISH),
+        ):
             reports = tuple(_report(task, submission, child) for task in submission.tasks)
             notes = tuple(_notes(submission, child))
     except NoProcess as error:
@@ -101,6 +107,7 @@ def grade(source: Source, library: Path, sandbox: Sandbox = True) -> Result:
         reports,
         sum(r.max_points for r in reports),
         notes=notes,
+        language=submission.language,
     )
 
 
@@ -121,15 +128,19 @@ def _report(task: Task, submission: Submission, child: Child) -> Report:
     if task.function in child.defined:
         report = task.check(RemoteCaller(child, task.function), grading_seed(task.id))
         if task.id in submission.untouched and not report.passed:
-            return task.failed(MISSING, f"TODO {task.id} is not started: its cell is as it was handed out.")
+            return task.failed(
+                MISSING, _("TODO {task} is not started: its cell is as it was handed out.", task=task.id)
+            )
         return report
     error = next(_errors_of(task, submission, child), None) or _end_of_file(submission, child)
     if error is None and task.id in submission.renamed:
         others = submission.renamed[task.id]
-        return task.failed(ERROR, f"There is no {task.function}; its cell defines {others}: under another name?")
+        renamed = N_("There is no {function}; its cell defines {others}: under another name?")
+        return task.failed(ERROR, _(renamed, function=task.function, others=others))
     if error is None:
-        return task.failed(MISSING, f"There is no function {task.function} in what was handed in.")
-    line = f" in line {error.line} of your code" if error.line else ""
+        missing = N_("There is no function {function} in what was handed in.")
+        return task.failed(MISSING, _(missing, function=task.function))
+    line = _(" in line {line} of your code", line=error.line) if error.line else ""
     status = TIMEOUT if error.error == "TimeoutError" else ERROR
     return task.failed(status, f"{error.error}{line}: {error.message}")
 
@@ -146,8 +157,9 @@ def _notes(submission: Submission, child: Child) -> Iterator[str]:
     for index, error in sorted(child.errors.items()):
         if error.error in UNFINISHED:
             label, line = submission.pieces[index].label, f" (line {error.line})" if error.line else ""
-            place = label.replace("cell", "Code cell").capitalize()
-            yield f"{place} did not finish: it {UNFINISHED[error.error]}{line}."
+            place = label.replace("cell", _("Code cell")).capitalize()
+            why = _(UNFINISHED[error.error])
+            yield _("{place} did not finish: it {why}{line}.", place=place, why=why, line=line)
 
 
 def _errors_of(task: Task, submission: Submission, child: Child) -> Iterator[CellError]:
