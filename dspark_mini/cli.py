@@ -15,7 +15,7 @@ from rich.console import Console
 
 from dspark_mini.appendix import commands as appendix_commands
 from dspark_mini.corpus import DOMAINS
-from dspark_mini.language import LANGUAGES, VARIABLE, current, speak
+from dspark_mini.language import LANGUAGES, VARIABLE, _, current, speak
 from dspark_mini.terminal import WorkFolder, console, flush_output, replace_unknown_letters, say
 from dspark_mini.workspace import (
     WORK,
@@ -76,14 +76,15 @@ def learn(
     from dspark_mini.lab import open_lab
 
     if lang is not None and lang not in LANGUAGES:
-        raise UserError(f"lang is {lang!r}, but the lessons are there in {' and '.join(LANGUAGES)}.")
+        raise UserError(f"lang is {lang!r}, but it must be {' or '.join(LANGUAGES)}.")
     speak(lang)
     os.environ[VARIABLE] = current()  # for JupyterLab's kernels and terminals
     for lesson, copied in copy_lessons(folder, current()).items():
         notebook = folder / f"{lesson}.ipynb"
-        kept = "not started" if not copied and is_fresh(notebook, lesson) else "kept, it is your own"
-        say(f"{notebook}: {'copied' if copied else kept}")
-    console.print("Starting JupyterLab …")
+        kept = _("not started") if not copied and is_fresh(notebook, lesson) else _("kept, it is your own")
+        state = _("copied") if copied else kept
+        say(f"{notebook}: {state}")
+    console.print(_("Starting JupyterLab …"))
     open_lab(folder, browser, lambda: _next_notebook(folder), _print_address)
 
 
@@ -97,7 +98,9 @@ def _next_notebook(folder: Path) -> Path | None:
 
 
 def _print_address(address: str) -> None:
-    console.print(f"JupyterLab is running at\n\n    {address}\n\nPress Ctrl-C here to stop it.", soft_wrap=True)
+    console.print(
+        _("JupyterLab is running at\n\n    {address}\n\nPress Ctrl-C here to stop it.", address=address), soft_wrap=True
+    )
 
 
 @app.command()
@@ -108,13 +111,19 @@ def reset(
     name = find_lesson(lesson)
     if not folder.is_dir():
         raise UserError(
-            f"There is no directory {folder.resolve()}; type this where your lessons are, or name their directory with "
-            "--folder."
+            _(
+                "There is no directory {folder}; type this where your lessons are, or name their directory with "
+                "--folder.",
+                folder=folder.resolve(),
+            )
         )
     kept = reset_lesson(name, folder)
-    say(f"{folder / name}.ipynb is a fresh copy." + (f" Your notebook is now {kept}." if kept else ""))
+    say(
+        _("{notebook} is a fresh copy.", notebook=folder / f"{name}.ipynb")
+        + (_(" Your notebook is now {kept}.", kept=kept) if kept else "")
+    )
     if kept:
-        say("If it is open in JupyterLab, choose File > Reload Notebook from Disk, then Kernel > Restart Kernel.")
+        say(_("If it is open in JupyterLab, choose File > Reload Notebook from Disk, then Kernel > Restart Kernel."))
 
 
 @app.command()

@@ -19,6 +19,7 @@ from types import FrameType
 from urllib.parse import quote
 from urllib.request import ProxyHandler, build_opener
 
+from dspark_mini.language import _
 from dspark_mini.workspace import UserError
 
 START_SECONDS = 90.0
@@ -41,7 +42,9 @@ def open_lab(
         UserError: JupyterLab is not installed or did not start.
     """
     if importlib.util.find_spec("jupyterlab") is None:
-        raise UserError('JupyterLab is not installed; run `pip install -e ".[learn]"` in the dspark_mini repository.')
+        raise UserError(
+            _('JupyterLab is not installed; run `pip install -e ".[learn]"` in the dspark_mini repository.')
+        )
     port, token = _free_port(), secrets.token_urlsafe(16)
     lab = subprocess.Popen(_lab_command(folder, port), env=_lab_environment(token), stdin=subprocess.DEVNULL)
     signal.signal(signal.SIGTERM, _stop)
@@ -98,7 +101,7 @@ def _wait_for_answer(lab: subprocess.Popen[bytes], address: str) -> None:
         with contextlib.suppress(OSError), opener.open(address, timeout=1.0):
             return
         time.sleep(0.2)
-    raise UserError("JupyterLab did not start; run `jupyter lab` in the same directory to see its own messages.")
+    raise UserError(_("JupyterLab did not start; run `jupyter lab` in the same directory to see its own messages."))
 
 
 def _free_port() -> int:
@@ -110,7 +113,7 @@ def _free_port() -> int:
             except OSError:
                 continue
             return int(probe.getsockname()[1])
-    raise UserError("There is no free port for JupyterLab.")
+    raise UserError(_("There is no free port for JupyterLab."))
 
 
 def _stop(signum: int, frame: FrameType | None) -> None:

@@ -7,15 +7,19 @@ from typing import Any
 
 from rich.table import Table
 
+from dspark_mini.language import N_, _
 from dspark_mini.race import BLOCK_SIZE, Run
 from dspark_mini.terminal import plain_table
 
-HEADERS = ("domain", "method", "τ", "accepted", "tok/s", "speed-up", "draft", "head", "verify", "identical")
+HEADERS = (
+    *(N_("domain"), N_("method"), "τ", N_("accepted"), "tok/s", N_("speed-up"), N_("draft"), N_("head"), N_("verify")),
+    N_("identical"),
+)
 
 
 def result_table(runs: Sequence[Run]) -> Table:
     """Return the table of all runs: τ, acceptance, speed, and the shares of a round's time."""
-    table = plain_table(*HEADERS)
+    table = plain_table(*map(_, HEADERS))
     table.collapse_padding = True  # to fit in 80 columns
     for column in table.columns[2:]:
         column.justify = "right"
@@ -29,7 +33,7 @@ def result_table(runs: Sequence[Run]) -> Table:
             f"{run['tokens_per_second']:.0f}",
             f"{run['speedup']:.2f}",
             *(f"{100 * run['shares'][part]:.0f} %" for part in ("draft", "head", "verify")),
-            {True: "yes", False: "no", None: "—"}[run["identical"]],
+            {True: _("yes"), False: _("no"), None: "—"}[run["identical"]],
         )
     return table
 
@@ -37,14 +41,20 @@ def result_table(runs: Sequence[Run]) -> Table:
 def closing_lines(runs: Sequence[Run], ratio: float, machine: Mapping[str, Any]) -> list[str]:
     """Return the notes below the table: columns, cost of verifying, expected speed-ups, mismatches, the machine."""
     lines = [
-        "\nτ: tokens per round. accepted: conditional acceptance, mean over the positions.",
-        "draft, head, verify: shares of a round's time; the rest is the commit.",
-        f"The target takes {ratio:.2f} times as long over {BLOCK_SIZE + 1} tokens as over one.",
+        _("\nτ: tokens per round. accepted: conditional acceptance, mean over the positions."),
+        _("draft, head, verify: shares of a round's time; the rest is the commit."),
+        _(
+            "The target takes {ratio:.2f} times as long over {tokens} tokens as over one.",
+            ratio=ratio,
+            tokens=BLOCK_SIZE + 1,
+        ),
     ]
     drafting = [run for run in runs if run["expected_speedup"] is not None]
     if drafting:
         counts = ", ".join(f"{domain} {n}" for domain, n in dict((r["domain"], r["prompts"]) for r in runs).items())
-        lines.append(f"Speed-up measured, ± its 95 % interval (prompts: {counts}); in brackets expected:")
+        lines.append(
+            _("Speed-up measured, ± its 95 % interval (prompts: {counts}); in brackets expected:", counts=counts)
+        )
     for method in dict.fromkeys(run["method"] for run in drafting):
         speedups = ", ".join(
             f"{run['domain']} {run['speedup']:.2f}{_error(run)} ({run['expected_speedup']:.2f})"
@@ -53,11 +63,14 @@ def closing_lines(runs: Sequence[Run], ratio: float, machine: Mapping[str, Any])
         )
         lines.append(f"  {method:<14}  {speedups}")
     if drafting:
-        lines.append("Expected: τ·T_target / (T_draft + T_head + T_verify).")
+        lines.append(_("Expected: τ·T_target / (T_draft + T_head + T_verify)."))
     lines += [_mismatch_line(run, mismatch) for run in drafting for mismatch in run["mismatches"] or ()]
     where = machine["accelerator"] or machine["cpu"]
-    threads = "one thread" if machine["threads"] == 1 else "number of threads not limited"
-    return [*lines, f"Measured on {where}, {threads}, {machine['backend']}.\n"]
+    threads = _("one thread") if machine["threads"] == 1 else _("number of threads not limited")
+    return [
+        *lines,
+        _("Measured on {where}, {threads}, {backend}.\n", where=where, threads=threads, backend=machine["backend"]),
+    ]
 
 
 def _error(run: Run) -> str:
@@ -65,7 +78,10 @@ def _error(run: Run) -> str:
 
 
 def _mismatch_line(run: Run, mismatch: Mapping[str, Any]) -> str:
-    return (
-        f"{run['method']} differs from plain decoding in {run['domain']}, prompt {mismatch['prompt']}, from token "
-        f"{mismatch['position']} on, where the target's two best logits are {mismatch['gap']:.1e} apart."
+    return _(
+        "{method} differs from plain decoding in {domain}, prompt {prompt}, from token {position} on, where the "
+        "target's two best logits are {gap:.1e} apart.",
+        method=run["method"],
+        domain=run["domain"],
+        **mismatch,
     )

@@ -21,6 +21,7 @@ from dspark_mini.backends import hardware, load_model, model_errors
 from dspark_mini.corpus import INDENT, NEWLINE
 from dspark_mini.engine import Round
 from dspark_mini.files import atomic_write
+from dspark_mini.language import _
 from dspark_mini.lm import load
 from dspark_mini.lm import prompts as domain_prompts
 from dspark_mini.race import (
@@ -99,12 +100,12 @@ def _race_domain(
     """Race on the prompts of a domain, and show the first; in slow motion only where that is asked for."""
     stream = [*domain.encode()]  # the same random numbers whichever other domains run
     texts = [time_methods(model, prompts[0], options, [*stream, 0])]
-    what = "your prompt" if domain == OWN else f"{domain}, first prompt"
+    what = _("your prompt") if domain == OWN else _("{domain}, first prompt", domain=domain)
     show_texts(what, prompts[0], texts[0], model.tokenizer.words, console, slowly)
     deadline = time.monotonic() + RACE_SECONDS / (1 if domain == OWN else len(options.domains))
     if not enough(1, options, deadline):  # no progress bar: redrawing skews timings
-        again = "it again" if domain == OWN else "more prompts"
-        console.print(f"  (running {again} without showing the texts …)\n")
+        again = _("it again") if domain == OWN else _("more prompts")
+        console.print(_("  (running {again} without showing the texts …)\n", again=again))
     while not enough(len(texts), options, deadline):
         texts.append(time_methods(model, prompts[len(texts)], options, [*stream, len(texts)]))
     return summarise(model, domain, prompts[: len(texts)], texts, options)
@@ -113,9 +114,9 @@ def _race_domain(
 def legend() -> Text:
     """Explain the marks, which are distinct without colours and styles."""
     return Text.assemble(
-        *("   ", ("^word", TARGET), "        the target's own token, one per forward\n"),
-        *("   ", ("word", ACCEPTED), "         drafted and accepted\n"),
-        *("   [", ("~word~", REJECTED), " +5]  drafted and rejected, together with the five drafts after it\n"),
+        *("   ", ("^word", TARGET), _("        the target's own token, one per forward\n")),
+        *("   ", ("word", ACCEPTED), _("         drafted and accepted\n")),
+        *("   [", ("~word~", REJECTED), _(" +5]  drafted and rejected, together with the five drafts after it\n")),
     )
 
 
@@ -159,7 +160,7 @@ def show_texts(
     """
     slowdown = max(PLAIN_SECONDS / texts[PLAIN_NAME].seconds, 1.0)
     slowly = slowly and console.is_terminal
-    pace = f", shown {slowdown:.0f} times slower than it ran" if slowly else ""
+    pace = _(", shown {slowdown:.0f} times slower than it ran", slowdown=slowdown) if slowly else ""
     console.print(Text(f"{title}{pace}\n", "bold"), soft_wrap=True)
     console.print(_indented(Text(" ".join(_shown(words[token]) for token in prompt) + " …")))
     console.print()
@@ -203,12 +204,13 @@ def _progress(method: str, text: TimedText, count: int, words: Sequence[str]) ->
     rounds = text.trace.rounds[:count]
     tokens = sum(len(r.emitted) for r in rounds)
     seconds = text.seconds if count == len(text.trace.rounds) else sum(sum(r.seconds.values()) for r in rounds)
-    counts = f": {_counted(tokens, 'token')} in {_counted(count, 'round')}, {1000 * seconds:.0f} ms"
+    counts = _(
+        ": {tokens} in {rounds}, {ms:.0f} ms",
+        tokens=_("1 token") if tokens == 1 else _("{count} tokens", count=tokens),
+        rounds=_("1 round") if count == 1 else _("{count} rounds", count=count),
+        ms=1000 * seconds,
+    )
     return Group(Text.assemble((method, "bold"), counts), _indented(Text().join(round_text(r, words) for r in rounds)))
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _indented(text: Text) -> Padding:

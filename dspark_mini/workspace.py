@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from dspark_mini.language import ENGLISH, LANGUAGES, current, language_of
+from dspark_mini.language import ENGLISH, LANGUAGES, N_, _, current, language_of
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
@@ -31,7 +31,10 @@ def lesson_names() -> list[str]:
     names = sorted([*(path.stem for path in NOTEBOOKS.glob("[0-9]*.ipynb")), *own])
     if not names:
         raise UserError(
-            f"There are no lessons in {NOTEBOOKS}; install dspark_mini from its repository with `pip install -e`."
+            _(
+                "There are no lessons in {folder}; install dspark_mini from its repository with `pip install -e`.",
+                folder=NOTEBOOKS,
+            )
         )
     return names
 
@@ -44,8 +47,9 @@ def find_lesson(text: str) -> str:
         if wanted == name or (wanted.isdecimal() and int(wanted) == int(name.split("_")[0])):
             return name
     near = get_close_matches(wanted, names, 1)
-    known = f"the nearest is {near[0]}." if near else f"the lessons are {names[0]} to {names[-1]}."
-    raise UserError(f"There is no lesson {text!r}; {known}")
+    nearest, all_of_them = N_("the nearest is {near}."), N_("the lessons are {first} to {last}.")
+    known = _(nearest, near=near[0]) if near else _(all_of_them, first=names[0], last=names[-1])
+    raise UserError(_("There is no lesson {text!r}; {known}", text=text, known=known))
 
 
 def handed_out(lesson: str, language: str = ENGLISH) -> Path:
@@ -54,10 +58,15 @@ def handed_out(lesson: str, language: str = ENGLISH) -> Path:
     return translated if translated.is_file() else (own_folder(lesson) or NOTEBOOKS) / f"{lesson}.ipynb"
 
 
+def lesson_language(lesson: str, folder: Path) -> str | None:
+    """Return the language of a lesson in a learner's directory; None if it is not there."""
+    notebook = folder / f"{lesson}.ipynb"
+    return language_of(notebook) or ENGLISH if notebook.is_file() else None
+
+
 def folder_language(folder: Path) -> str | None:
     """Return the language of the first lesson in a learner's directory; None if there is none."""
-    notebooks = (folder / f"{name}.ipynb" for name in lesson_names())
-    return next((language_of(notebook) or ENGLISH for notebook in notebooks if notebook.is_file()), None)
+    return next(filter(None, (lesson_language(name, folder) for name in lesson_names())), None)
 
 
 def own_folder(lesson: str) -> Path | None:
@@ -79,7 +88,13 @@ def own_lessons() -> Path:
     """
     named = os.environ.get(LESSONS_VARIABLE)
     if named and not Path(named).is_dir():
-        raise UserError(f"There is no directory {named}, which --lessons or {LESSONS_VARIABLE} names.")
+        raise UserError(
+            _(
+                "There is no directory {named}, which --lessons or {variable} names.",
+                named=named,
+                variable=LESSONS_VARIABLE,
+            )
+        )
     return Path(named).resolve() if named else ROOT / "lessons"
 
 
@@ -121,7 +136,9 @@ def copy_lessons(folder: Path, language: str = ENGLISH) -> dict[str, bool]:
         For each lesson, True if it was copied and False if the learner already had it.
     """
     if folder.exists() and not folder.is_dir():
-        raise UserError(f"{folder} is a file, so no lessons can be copied there; choose a directory with --folder.")
+        raise UserError(
+            _("{folder} is a file, so no lessons can be copied there; choose a directory with --folder.", folder=folder)
+        )
     with _file_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         return {name: _copy_new(handed_out(name, language), folder / f"{name}.ipynb") for name in lesson_names()}
@@ -143,7 +160,7 @@ def reset_lesson(lesson: str, folder: Path) -> Path | None:
         The new path of the learner's notebook, or None if there was none.
     """
     notebook, kept = folder / f"{lesson}.ipynb", None
-    language = language_of(notebook) or (ENGLISH if notebook.is_file() else current())
+    language = lesson_language(lesson, folder) or current()
     with _file_errors(notebook):
         folder.mkdir(parents=True, exist_ok=True)
         if os.path.lexists(notebook):
@@ -153,9 +170,15 @@ def reset_lesson(lesson: str, folder: Path) -> Path | None:
     return kept
 
 
+def hints_shown(task: str, folder: Path) -> int:
+    """Return how many hints for a task have been shown in the learner's directory."""
+    count: int = _number(_state(folder / HINT_COUNTS).get(task))
+    return count
+
+
 def count_hint(task: str, folder: Path) -> int:
     """Count one more hint for a task and return the count; counts are kept in the learner's directory."""
-    count: int = _number(_state(folder / HINT_COUNTS).get(task)) + 1
+    count = hints_shown(task, folder) + 1
     _add_state(folder / HINT_COUNTS, task, count)
     return count
 
@@ -201,8 +224,10 @@ def _file_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        advice = " Close it in other programs." if isinstance(error, PermissionError) else ""
-        raise UserError(f"{path} cannot be written: {error.strerror}.{advice}") from error
+        advice = _(" Close it in other programs.") if isinstance(error, PermissionError) else ""
+        raise UserError(
+            _("{path} cannot be written: {why}.{advice}", path=path, why=error.strerror, advice=advice)
+        ) from error
 
 
 def _copy_new(source: Path, target: Path) -> bool:

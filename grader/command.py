@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.cells import cell_len
 from rich.markup import escape
 from rich.table import Table
 
+from dspark_mini.language import N_, _
 from dspark_mini.terminal import WorkFolder, console, folded, plain_table, say
-from dspark_mini.workspace import WORK, UserError, find_lesson, lesson_names
+from dspark_mini.workspace import WORK, UserError, find_lesson, hints_shown, lesson_names
 from grader.check.report import MISSING, Report
 from grader.check.text import STATUS_WORDS, fix_first, function_name
 from grader.grade_options import GradeOptions, with_options
@@ -77,9 +79,9 @@ def hint(
     with own_work(folder) as work:
         report = work.report(task)
     passes = report is not None and report.passed
-    text = next_hint(task, folder, passes)
-    if text.startswith("Hint 1 ") and report is not None and report.status != MISSING:
+    if not passes and not hints_shown(task.id, folder) and report is not None and report.status != MISSING:
         say(f"{report}\n")
+    text = next_hint(task, folder, passes)
     if passes:
         console.print(escape(text), soft_wrap=True)  # code stays as it is
     else:
@@ -148,23 +150,29 @@ def bundle(
 
 
 def build(
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if a notebook is out of date.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; fail if a notebook or a translation is out of date.")
+    ] = False,
 ) -> None:
     """Build the notebooks from solutions/."""
     with _instructor_modules("build"):
         from grader.lessons.build import build
         from grader.lessons.stubs import BuildError
+        from grader.lessons.translation import all_faults
 
     try:
         changed = build(check=check)
     except BuildError as error:
         console.print(escape(str(error)), soft_wrap=True)
         raise typer.Exit(1) from None
+    faults = all_faults()
+    for fault in faults:
+        console.print(escape(fault), soft_wrap=True)
     for file in changed:
         console.print(f"{'out of date' if check else 'written'}: {escape(str(file.path))}", soft_wrap=True)
-    if not changed:
+    if not changed and not faults:
         console.print("Every notebook is up to date.")
-    raise typer.Exit(1 if check and changed else 0)
+    raise typer.Exit(1 if check and (changed or faults) else 0)
 
 
 def new_lesson(
@@ -198,10 +206,14 @@ def _notebooks(lesson: str | None, work: OwnWork) -> list[Path]:
     names = lesson_names() if lesson is None else [_lesson_of(lesson)]
     notebooks = [notebook for name in names if (notebook := work.notebook(name)) is not None]
     if not notebooks:
-        missing = "are no lessons" if lesson is None else f"is no notebook of lesson {names[0]}"
+        missing = _("are no lessons") if lesson is None else _("is no notebook of lesson {lesson}", lesson=names[0])
         raise UserError(
-            f"There {missing} in {work.folder.resolve()}; `dspark-mini learn` copies the lessons to work/ in the "
-            "current directory, and --folder names another one."
+            _(
+                "There {missing} in {folder}; `dspark-mini learn` copies the lessons to work/ in the current "
+                "directory, and --folder names another one.",
+                missing=missing,
+                folder=work.folder.resolve(),
+            )
         )
     return notebooks
 
@@ -215,12 +227,15 @@ def _lesson_of(text: str) -> str:
 
 def _table(reports: list[Report]) -> Table:
     """Return the table of all tasks; names are broken after a sign in them only."""
-    table = plain_table("task", "function", "status", "points", "fix first")
+    fix = _("fix first")
+    table = plain_table(_("task"), _("function"), _("status"), _("points"), fix)
     for column in table.columns[:4]:
         column.no_wrap = True
-    rows = [(r.task, function_name(r.to_json()), STATUS_WORDS[r.status], f"{r.points}/{r.max_points}") for r in reports]
-    widths = [max(map(len, (str(column.header), *cells))) for column, cells in zip(table.columns, zip(*rows))]
-    left = max(console.width - sum(widths) - 2 * len(widths), len("fix first"))
+    rows = [
+        (r.task, function_name(r.to_json()), _(STATUS_WORDS[r.status]), f"{r.points}/{r.max_points}") for r in reports
+    ]
+    widths = [max(map(cell_len, (str(column.header), *cells))) for column, cells in zip(table.columns, zip(*rows))]
+    left = max(console.width - sum(widths) - 2 * len(widths), cell_len(fix))
     for row, report in zip(rows, reports):
         table.add_row(*row, escape(folded(fix_first(report.to_json()), left)))
     return table
@@ -228,9 +243,8 @@ def _table(reports: list[Report]) -> Table:
 
 def _unsaved_note(notebook: Path, result: Result) -> str:
     tasks = unsaved(notebook, result.reports)
-    return (
-        f"{', '.join(tasks)}: another result in the notebook than in {notebook}; save first (Ctrl+S)." if tasks else ""
-    )
+    says = N_("{tasks}: another result in the notebook than in {notebook}; save first (Ctrl+S).")
+    return _(says, tasks=", ".join(tasks), notebook=notebook) if tasks else ""
 
 
 def _report_notes(reports: list[Report]) -> Iterator[str]:
@@ -243,6 +257,10 @@ def _next_step(results: list[tuple[Path, Result]]) -> str:
     for notebook, result in results:
         for report in result.reports:
             if not report.passed:
-                return f"Next: TODO {report.task} in {notebook}; `dspark-mini hint {report.task}` helps."
+                return _(
+                    "Next: TODO {task} in {notebook}; `dspark-mini hint {task}` helps.",
+                    task=report.task,
+                    notebook=notebook,
+                )
     lessons = [result.lesson for _, result in results if result.lesson]
-    return after_lesson(lessons[0]) if len(lessons) == 1 else "All tasks pass."
+    return after_lesson(lessons[0]) if len(lessons) == 1 else _("All tasks pass.")

@@ -5,13 +5,17 @@ from __future__ import annotations
 import html
 import sys
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from traceback import walk_tb
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar, cast
 
+from rich.cells import set_cell_size
+
+from dspark_mini.language import _, speaking
 from dspark_mini.terminal import wrapped
-from dspark_mini.workspace import record_check, recorded_checks
+from dspark_mini.workspace import lesson_language, record_check, recorded_checks
 from grader.check.report import ERROR, MISSING, PASS, Report
 from grader.lessons.checks import TASKS
 from grader.lessons.tasks import Task
@@ -40,6 +44,21 @@ class TodoOpen(NotImplementedError):
         return [str(self)]
 
 
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def in_its_language(function: Decorated) -> Decorated:
+    """Let a function of a task speak the language of the lesson's notebook in this directory."""
+
+    @wraps(function)
+    def speaking_it(task: str, *arguments: Any) -> Any:
+        with speaking(lesson_language(_task(task).lesson, Path())):
+            return function(task, *arguments)
+
+    return cast(Decorated, speaking_it)
+
+
+@in_its_language
 def check(task: str, function: Callable[..., Any]) -> None:
     """Check a function in a notebook: show the report, and stop 'run all' at a task that does not pass.
 
@@ -53,16 +72,21 @@ def check(task: str, function: Callable[..., Any]) -> None:
         ValueError: there is no such task.
     """
     found = _task(task)
-    report, todo = _report(found, function), found.todo
+    report, todo = _report(found, function), _(found.todo)
     if not report.passed and is_untouched(found, function):
-        todo = "its cell is as it was handed out, bug included"
+        todo = _("its cell is as it was handed out, bug included")
         report = found.failed(MISSING, todo)
     was_complete = _is_complete(found.lesson)
     record_check(task, report.status, report.points, Path())
     if report.status == MISSING:
-        raise TodoOpen(f"TODO {task}: {todo}.")
+        raise TodoOpen(_("TODO {task}: {todo}.", task=task, todo=todo))
     if not report.passed:
-        next_line = f'  next      hint("{task}") in a cell goes on from here, step by step.'
+        next_line = (
+            "  "
+            + set_cell_size(_("next"), 9)
+            + " "
+            + _('hint("{task}") in a cell goes on from here, step by step.', task=task)
+        )
         raise CheckFailed(wrapped(f"{report}\n{next_line}", WIDTH))
     _show(report)
     if _is_complete(found.lesson) and not was_complete:
@@ -74,6 +98,7 @@ def _is_complete(lesson: str) -> bool:
     return all(checks.get(task.id, (MISSING,))[0] == PASS for task in tasks_of(lesson))
 
 
+@in_its_language
 def hint(task: str) -> None:
     """Show the next hint for a task in a notebook, or the reference once the function in the notebook passes.
 
@@ -89,6 +114,7 @@ def hint(task: str) -> None:
     _show(_Text(next_hint(found, Path(), passes)))
 
 
+@in_its_language
 def own(task: str) -> Callable[..., Any]:
     """Return the learner's own function for a task of another lesson, so that a later lesson can run on it.
 
@@ -106,12 +132,26 @@ def own(task: str) -> Callable[..., Any]:
     notebook = Path(f"{found.lesson}.ipynb")
     function: Any = functions_in(notebook).get(found.function) if notebook.is_file() else None
     if function is not None and found.check(function).passed:
-        print(f"{task} {found.function}: yours, from {notebook}")
+        print(_("{task} {function}: yours, from {notebook}", task=task, function=found.function, notebook=notebook))
         chosen: Callable[..., Any] = function
         return chosen
     if not found.reference_source:
-        raise TodoOpen(f"TODO {task}: this cell runs on your own {found.function}; write it in {notebook} first.")
-    print(f"{task} {found.function}: the kit's; yours takes its place once it passes in {notebook}")
+        raise TodoOpen(
+            _(
+                "TODO {task}: this cell runs on your own {function}; write it in {notebook} first.",
+                task=task,
+                function=found.function,
+                notebook=notebook,
+            )
+        )
+    print(
+        _(
+            "{task} {function}: the kit's; yours takes its place once it passes in {notebook}",
+            task=task,
+            function=found.function,
+            notebook=notebook,
+        )
+    )
     return found.reference
 
 
@@ -127,6 +167,7 @@ def functions_in(notebook: Path) -> dict[str, Any]:
     return namespace
 
 
+@in_its_language
 def points(task: str, function: Callable[..., Any]) -> float:
     """Check a function under nbgrader: print the report and return the points, which nbgrader reads.
 
@@ -159,10 +200,15 @@ def _one_line(error: Exception, traceback: TracebackType, cell: str) -> str:
         return str(error)
     if not is_picture(cell):
         return ""
-    in_notebook = [frame.f_code for frame, _ in walk_tb(traceback) if frame.f_globals.get("__name__") == "__main__"]
+    in_notebook = [frame.f_code for frame, line in walk_tb(traceback) if frame.f_globals.get("__name__") == "__main__"]
     if isinstance(error, NameError) and len({code.co_filename for code in in_notebook}) == 1:
-        return f"This cell waits for {error.name!r}, from a cell above: run that first."
-    return f"This cell stopped in {in_notebook[-1].co_name}, {type(error).__name__}: {error}"
+        return _("This cell waits for {name!r}, from a cell above: run that first.", name=error.name)
+    return _(
+        "This cell stopped in {function}, {kind}: {error}",
+        function=in_notebook[-1].co_name,
+        kind=type(error).__name__,
+        error=error,
+    )
 
 
 def _report(task: Task, function: Callable[..., Any]) -> Report:
@@ -170,7 +216,10 @@ def _report(task: Task, function: Callable[..., Any]) -> Report:
     foreign = ", ".join(sorted(foreign_modules(without_contract(function))))
     if not foreign:
         return task.check(function)
-    return task.failed(ERROR, f"It uses {foreign}, which grading does not have: write it with NumPy and plain Python.")
+    return task.failed(
+        ERROR,
+        _("It uses {foreign}, which grading does not have: write it with NumPy and plain Python.", foreign=foreign),
+    )
 
 
 def _task(task: str) -> Task:

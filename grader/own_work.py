@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 
+from dspark_mini.language import N_, _
 from dspark_mini.workspace import count_hint, is_fresh, lesson_names, recorded_checks
 from grader.check.report import PASS, Report
 from grader.lessons.checks import TASKS
@@ -72,10 +73,14 @@ def next_notebook(folder: Path) -> Path | None:
 def why_unreadable(notebook: Path, reason: str) -> str:
     """Say that a notebook cannot be checked, and what to do."""
     lesson = next((name for name in lesson_names() if notebook.stem.startswith(name)), "")
-    reset = f" `dspark-mini reset {lesson[:2]}` sets it aside and copies a fresh one." if lesson else ""
+    reset = (
+        _(" `dspark-mini reset {lesson}` sets it aside and copies a fresh one.", lesson=lesson[:2]) if lesson else ""
+    )
     earlier = notebook.parent / ".ipynb_checkpoints" / f"{notebook.stem}-checkpoint.ipynb"
-    kept = f" JupyterLab kept an earlier version in {earlier}." if earlier.is_file() else ""
-    return f"{notebook} cannot be checked. {reason}{reset}{kept}"
+    kept = _(" JupyterLab kept an earlier version in {earlier}.", earlier=earlier) if earlier.is_file() else ""
+    return _(
+        "{notebook} cannot be checked. {reason}{reset}{kept}", notebook=notebook, reason=reason, reset=reset, kept=kept
+    )
 
 
 def unsaved(notebook: Path, reports: Sequence[Report]) -> list[str]:
@@ -93,29 +98,55 @@ def when_saved(notebook: Path) -> str:
     """Say when a notebook was saved: "saved at 14:03, 2 minutes ago"."""
     saved = notebook.stat().st_mtime
     ago = max(int(time.time() - saved), 0)
-    units = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
-    seconds, unit = next((pair for pair in units if ago >= pair[0]), units[-1])
+    units = (
+        (86400, N_("saved at {at}, 1 day ago"), N_("saved at {at}, {count} days ago")),
+        (3600, N_("saved at {at}, 1 hour ago"), N_("saved at {at}, {count} hours ago")),
+        (60, N_("saved at {at}, 1 minute ago"), N_("saved at {at}, {count} minutes ago")),
+        (1, N_("saved at {at}, 1 second ago"), N_("saved at {at}, {count} seconds ago")),
+    )
+    seconds, one, many = next((unit for unit in units if ago >= unit[0]), units[-1])
     count = ago // seconds
     day = "%Y-%m-%d %H:%M" if ago >= 43200 else "%H:%M"
     at = time.strftime(day, time.localtime(saved))
-    return f"saved at {at}, {count} {unit}{'' if count == 1 else 's'} ago"
+    return _(one if count == 1 else many, at=at, count=count)
 
 
 def after_lesson(lesson: str) -> str:
     """Say that a lesson is complete, and name the next one."""
     later = [name for name in lesson_names() if name > lesson]
-    return f"Lesson {lesson[:2]} is complete. " + (f"Next: {later[0]}.ipynb." if later else "It was the last one.")
+    return _("Lesson {lesson} is complete. ", lesson=lesson[:2]) + (
+        _("Next: {notebook}.", notebook=f"{later[0]}.ipynb") if later else _("It was the last one.")
+    )
 
 
 def next_hint(task: Task, folder: Path, passes: bool) -> str:
     """Return the next of a task's hints, or the reference once the task passes; hints are counted in the directory."""
     if passes:
         reference = task.reference_source
-        return f"Task {task.id} passes." + (f" Compare with the reference:\n\n{reference}" if reference else "")
+        return _("Task {id} passes.", id=task.id) + (
+            _(" Compare with the reference:\n\n{reference}", reference=reference) if reference else ""
+        )
     number, total = count_hint(task.id, folder), len(task.hints)
     if number > total:
-        return "\n\n".join([f"The {total} hints for task {task.id}, {task.function}, once more:", *task.hints])
-    return f"Hint {number} of {total} for task {task.id}, {task.function}:\n\n{task.hints[number - 1]}"
+        return "\n\n".join(
+            [
+                _(
+                    "The {total} hints for task {id}, {function}, once more:",
+                    total=total,
+                    id=task.id,
+                    function=task.function,
+                ),
+                *map(_, task.hints),
+            ]
+        )
+    return _(
+        "Hint {number} of {total} for task {id}, {function}:\n\n{hint}",
+        number=number,
+        total=total,
+        id=task.id,
+        function=task.function,
+        hint=_(task.hints[number - 1]),
+    )
 
 
 def no_task(text: str) -> str:
@@ -125,9 +156,14 @@ def no_task(text: str) -> str:
     known = [task_id for task_id in ids if not task_id.endswith(".case")]
     near = get_close_matches(text, TASKS, 1)
     if known:
-        return f"There is no task {text!r}; those of lesson {number} are {', '.join(known)}."
-    return f"There is no task {text!r}; " + (
-        f"the nearest is {near[0]}." if near else "`dspark-mini check` lists them."
+        return _(
+            "There is no task {text!r}; those of lesson {number} are {known}.",
+            text=text,
+            number=number,
+            known=", ".join(known),
+        )
+    return _("There is no task {text!r}; ", text=text) + (
+        _("the nearest is {near}.", near=near[0]) if near else _("`dspark-mini check` lists them.")
     )
 
 
