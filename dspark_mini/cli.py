@@ -117,9 +117,9 @@ def reset(
                 folder=folder.resolve(),
             )
         )
-    kept = reset_lesson(name, folder)
+    notebook, kept = folder / f"{name}.ipynb", reset_lesson(name, folder)
     say(
-        _("{notebook} is a fresh copy.", notebook=folder / f"{name}.ipynb")
+        _("{notebook} is a fresh copy.", notebook=notebook)
         + (_(" Your notebook is now {kept}.", kept=kept) if kept else "")
     )
     if kept:

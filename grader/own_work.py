@@ -113,9 +113,9 @@ def when_saved(notebook: Path) -> str:
 
 def after_lesson(lesson: str) -> str:
     """Say that a lesson is complete, and name the next one."""
-    later = [name for name in lesson_names() if name > lesson]
+    later = [f"{name}.ipynb" for name in lesson_names() if name > lesson]
     return _("Lesson {lesson} is complete. ", lesson=lesson[:2]) + (
-        _("Next: {notebook}.", notebook=f"{later[0]}.ipynb") if later else _("It was the last one.")
+        _("Next: {notebook}.", notebook=later[0]) if later else _("It was the last one.")
     )
 
 

@@ -32,7 +32,7 @@ TRANSLATED_DOCUMENTS = ("README.md", "docs/instructors.md")
 NO_DATE = datetime(2026, 1, 1, tzinfo=timezone.utc)  # a file must not change when nothing in it does
 # What a translation keeps as it is: code, formulas, addresses, placeholders, numbers. Fences come first.
 KEPT = re.compile(
-    r"```.*?```|`[^`]+`|\$\$.+?\$\$|\$[^$\n]+\$|\]\([^)\s]+\)|https?://[^\s)>\]]+|\{\w+\}|(?<![A-Za-z_])\d+(?:[.,]\d+)*",
+    r"```.*?```|`[^`]+`|\$\$.+?\$\$|\$[^$\n]+\$|\]\([^)\s]+\)|https?://[^\s)>\]]+|\{\w+[^{}\n]*\}|(?<![A-Za-z_])\d+(?:[.,]\d+)*",
     re.DOTALL,
 )
 
