@@ -30,18 +30,23 @@ from grader.run.kit import grading_seed
 WIDTH = 80  # columns of a report in a notebook
 
 
-class CheckFailed(AssertionError):
-    """A task that does not pass yet. In a notebook it shows as its own text, without a traceback."""
+class _OwnText:
+    """An exception that a notebook shows as its own text, without a traceback."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]
 
 
-class TodoOpen(NotImplementedError):
-    """A task that is not started. In a notebook it shows as its own text, without a traceback."""
+class CheckFailed(_OwnText, AssertionError):
+    """A task that does not pass yet."""
 
-    def _render_traceback_(self) -> list[str]:
-        return [str(self)]
+
+class TodoOpen(_OwnText, NotImplementedError):
+    """A task that is not started."""
+
+
+class UnknownTask(_OwnText, ValueError):
+    """There is no such task."""
 
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -224,7 +229,7 @@ def _report(task: Task, function: Callable[..., Any]) -> Report:
 
 def _task(task: str) -> Task:
     if task not in TASKS:
-        raise ValueError(no_task(task))
+        raise UnknownTask(wrapped(no_task(task), WIDTH))
     return TASKS[task]
 
 

@@ -142,17 +142,24 @@ def test_a_line_that_is_too_long_goes_on_below_its_first_word_or_after_its_label
 def test_a_notebook_shows_hints_one_line_for_a_todo_and_the_next_lesson(work: Path, make_notebook: Make) -> None:
     notebook = nbformat.read(make_notebook("solved.ipynb"), as_version=4)
     stub = next(c.source for c in nbformat.read(workspace.NOTEBOOKS / f"{LESSON}.ipynb", 4).cells if c.id == "task-2-1")
-    asked = 'hint("2.1")'
+    asked, unknown = 'hint("2.1")', 'hint("8.99")'
     first = [stub, "dflash_parallel_candidates([[1.0]])", asked, asked, f"!{sys.executable} -m dspark_mini hint 2.1"]
     setup = next(cell for cell in notebook.cells if cell.id.startswith("setup-"))
     checks = [cell for cell in notebook.cells if cell.id.split("-")[0] in ("task", "given", "check")]
     first += [next(cell.source for cell in notebook.cells if "BEST_KNOWN" in cell.source)]  # its model is not loaded
-    notebook.cells = [setup, *map(nbformat.v4.new_code_cell, first), *checks, nbformat.v4.new_code_cell(asked)]
+    notebook.cells = [
+        setup,
+        *map(nbformat.v4.new_code_cell, first),
+        *checks,
+        *map(nbformat.v4.new_code_cell, (unknown, asked)),
+    ]
     NotebookClient(notebook, timeout=120, allow_errors=True, resources={"metadata": {"path": str(work)}}).execute()
     shown = [cell.outputs for cell in notebook.cells]
     assert shown[2][0].traceback == [shown[2][0].evalue] and shown[2][0].evalue.startswith("TODO 2.1 (about 1 line): ")
     assert "Hint 1 of 3" in shown[3][0].data["text/plain"] and "Hint 2 of 3" in shown[4][0].data["text/plain"]
     assert "Hint 3 of 3" in shown[5][0].text  # the command shares the count
     assert shown[6][-1].traceback == ["This cell waits for 'prompts', from a cell above: run that first."]
-    assert "Lesson 02 is complete. Next: 03_sequential_heads.ipynb." in shown[-2][-1].data["text/plain"]
+    said = shown[-2][0].traceback[0]
+    assert "lesson 8 are 8.1, 8.2," in said and max(map(len, said.split("\n"))) <= 80
+    assert "Lesson 02 is complete. Next: 03_sequential_heads.ipynb." in shown[-3][-1].data["text/plain"]
     assert "BEGIN SOLUTION" in shown[-1][0].data["text/plain"]
