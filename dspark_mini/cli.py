@@ -157,6 +157,9 @@ def race(
     compiled: Annotated[bool, typer.Option("--compile", help="Compile the target's forward; torch only.")] = False,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write all results to this file.")] = None,
     picture_file: Annotated[Path | None, typer.Option("--picture", help="Draw them in a .png or .svg file.")] = None,
+    html_file: Annotated[
+        Path | None, typer.Option("--html", help="Write a page to this file on which the first texts can be played.")
+    ] = None,
 ) -> None:
     """Race plain decoding against the drafters of the small model."""
     from dspark_mini.backends import model_errors, restart_on_one_thread
@@ -184,6 +187,7 @@ def race(
             compiled=compiled,
             json_file=json_file,
             picture_file=picture_file,
+            html_file=html_file,
         )
     if mine:
         options = _on_own_functions(options, folder)

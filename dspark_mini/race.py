@@ -22,6 +22,7 @@ from dspark_mini.engine import Round, Steps, Trace, TreeSteps, generate
 from dspark_mini.hardware import speedup_with_interval
 from dspark_mini.kinds import GREEDY_BELOW, temperature, whole
 from dspark_mini.lm import DRAFTERS
+from dspark_mini.odds import RoundOdds, recording
 from dspark_mini.policy import plan_round
 from dspark_mini.race_own import POLICY, Functions, own_steps, policy_steps
 from dspark_mini.trace import PARTS
@@ -60,6 +61,7 @@ class RaceOptions:
     functions: Functions | None = None  # the learner's own, by name, in place of the kit's
     json_file: Path | None = None
     picture_file: Path | None = None
+    html_file: Path | None = None
 
     def __post_init__(self) -> None:
         for name, values, known in (("method", self.methods, METHODS), ("domain", self.domains, DOMAINS)):
@@ -70,7 +72,7 @@ class RaceOptions:
         if POLICY in self.methods and not self.greedy:
             raise ValueError(f"temperature is {self.temperature:g}; the method {POLICY!r} needs 0, greedy decoding.")
         whole("max_new_tokens", self.max_new_tokens, low=1)
-        for path in filter(None, (self.json_file, self.picture_file)):
+        for path in filter(None, (self.json_file, self.picture_file, self.html_file)):
             if not path.parent.is_dir():
                 raise ValueError(f"{path} cannot be written, because there is no directory {path.parent}.")
             if path.is_dir():
@@ -126,16 +128,47 @@ def time_methods(
     Returns:
         The timed texts by method.
     """
-    texts, stop = {}, (model.tokenizer.end,)
+    texts = {}
     for method in options.order:
-        model.clear()
-        drafter = None if method == PLAIN_NAME else model.drafters[drafter_of(method)]
+        drafter = _cleared(model, method)
         steps = steps_of(method, options, drafter)
-        rng = np.random.default_rng([options.seed, *stream, METHODS.index(method)])
+        rng = _generator(options, stream, method)
         start = time.perf_counter()
-        trace = generate(model.target, drafter, prompt, options.max_new_tokens, stop, options.temperature, rng, steps)
+        trace = _decode(model, drafter, prompt, options, rng, steps)
         texts[method] = TimedText(trace, time.perf_counter() - start)
     return texts
+
+
+def odds_of_methods(
+    model: Any, prompt: Sequence[int], options: RaceOptions, stream: Sequence[int], texts: Mapping[str, TimedText]
+) -> dict[str, list[RoundOdds]]:
+    """Write the texts of `time_methods` once more, untimed, and note the chances of every draft.
+
+    A method whose text comes out differently, as rounding on a GPU may have it, is left out.
+    """
+    odds = {}
+    for method in options.order:
+        drafter = _cleared(model, method)
+        steps, seen = recording(steps_of(method, options, drafter))
+        trace = _decode(model, drafter, prompt, options, _generator(options, stream, method), steps)
+        if trace.output == texts[method].trace.output:
+            odds[method] = seen
+    return odds
+
+
+def _cleared(model: Any, method: str) -> Any:
+    """Empty the caches, and return the method's drafter; None for plain decoding."""
+    model.clear()
+    return None if method == PLAIN_NAME else model.drafters[drafter_of(method)]
+
+
+def _generator(options: RaceOptions, stream: Sequence[int], method: str) -> np.random.Generator:
+    return np.random.default_rng([options.seed, *stream, METHODS.index(method)])
+
+
+def _decode(model: Any, drafter: Any, prompt: Sequence[int], options: RaceOptions, rng: Any, steps: Steps) -> Trace:
+    stop, most = (model.tokenizer.end,), options.max_new_tokens
+    return generate(model.target, drafter, prompt, most, stop, options.temperature, rng, steps)
 
 
 def acceptance_by_position(rounds: Sequence[Round], block_size: int = BLOCK_SIZE) -> list[float]:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console, Group
@@ -24,6 +25,7 @@ from dspark_mini.files import atomic_write
 from dspark_mini.language import _
 from dspark_mini.lm import load
 from dspark_mini.lm import prompts as domain_prompts
+from dspark_mini.odds import RoundOdds
 from dspark_mini.race import (
     MOST_PROMPTS,
     PLAIN_NAME,
@@ -33,6 +35,7 @@ from dspark_mini.race import (
     TimedText,
     drafter_of,
     enough,
+    odds_of_methods,
     summarise,
     time_methods,
     verify_ratio,
@@ -102,6 +105,9 @@ def _race_domain(
     texts = [time_methods(model, prompts[0], options, [*stream, 0])]
     what = _("your prompt") if domain == OWN else _("{domain}, first prompt", domain=domain)
     show_texts(what, prompts[0], texts[0], model.tokenizer.words, console, slowly)
+    if slowly and options.html_file is not None:
+        odds = odds_of_methods(model, prompts[0], options, [*stream, 0], texts[0])
+        _write_page(options.html_file, what, prompts[0], texts[0], odds, model.tokenizer.words)
     deadline = time.monotonic() + RACE_SECONDS / (1 if domain == OWN else len(options.domains))
     if not enough(1, options, deadline):  # no progress bar: redrawing skews timings
         again = _("it again") if domain == OWN else _("more prompts")
@@ -226,9 +232,34 @@ def _paced(rounds: Sequence[Round], slowdown: float) -> Iterator[int]:
         yield count
 
 
+@contextmanager
+def file_errors() -> Iterator[None]:
+    """Turn an error of the system into a UserError."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{error.filename} cannot be written: {error.strerror}.") from error
+
+
+def _write_page(
+    path: Path,
+    title: str,
+    prompt: Sequence[int],
+    texts: Mapping[str, TimedText],
+    odds: Mapping[str, Sequence[RoundOdds]],
+    words: Sequence[str],
+) -> None:
+    """Write the page on which the texts of one prompt can be played and opened."""
+    from dspark_mini.viz.explore import explore  # matplotlib takes a while to import
+
+    page = explore({method: text.trace for method, text in texts.items()}, words, prompt, odds, title)
+    with file_errors(), atomic_write(path) as part:
+        part.write_text(page.html, "utf-8")
+
+
 def _write_files(options: RaceOptions, results: Mapping[str, Any], console: Console) -> None:
     """Write the JSON file and the picture, each atomically."""
-    try:
+    with file_errors():
         if options.json_file is not None:
             with atomic_write(options.json_file) as part:
                 part.write_text(json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False) + "\n", "utf-8")
@@ -237,7 +268,5 @@ def _write_files(options: RaceOptions, results: Mapping[str, Any], console: Cons
 
             with atomic_write(options.picture_file) as part:
                 save_race(results["runs"], part, options.picture_file.suffix.lower()[1:])
-    except OSError as error:
-        raise UserError(f"{error.filename} cannot be written: {error.strerror}.") from error
-    for path in filter(None, (options.json_file, options.picture_file)):
+    for path in filter(None, (options.json_file, options.picture_file, options.html_file)):
         console.print(f"written: {escape(str(path))}", soft_wrap=True)

@@ -92,9 +92,10 @@ def test_notes_below_the_table_give_the_cost_of_verifying_the_expectation_and_ea
     assert "prompt 1, from token 7" in text and "2.0e-05" in text and "a CPU, one thread" in text
 
 
-def test_a_race_in_a_pipe_has_no_control_codes_and_writes_both_files(loaded: None, tmp_path: Path) -> None:
-    out, data, image = console(), tmp_path / "race.json", tmp_path / "race.png"
-    options = replace(OPTIONS, prompt="<chat> user : what", temperature=0.0, json_file=data, picture_file=image)
+def test_a_race_in_a_pipe_has_no_control_codes_and_writes_all_files(loaded: None, tmp_path: Path) -> None:
+    out, data, image, page = console(), tmp_path / "race.json", tmp_path / "race.png", tmp_path / "race.html"
+    files = {"json_file": data, "picture_file": image, "html_file": page}
+    options = replace(OPTIONS, prompt="<chat> user : what", temperature=0.0, **files)
     run_race(options, out)
     text = printed(out)
     assert "\x1b" not in text and "\r" not in text
@@ -104,7 +105,10 @@ def test_a_race_in_a_pipe_has_no_control_codes_and_writes_both_files(loaded: Non
     runs = [(run["domain"], run["method"], run["identical"]) for run in results["runs"]]
     assert runs == [("own", "plain", None), ("own", "dflash", True)]
     assert results["hardware"]["backend"] == "numpy" and results["hardware"]["cores"] == os.cpu_count()
-    assert image.read_bytes().startswith(b"\x89PNG") and sorted(tmp_path.iterdir()) == [data, image]
+    assert image.read_bytes().startswith(b"\x89PNG") and sorted(tmp_path.iterdir()) == [page, data, image]
+    lanes = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text("utf-8"), re.DOTALL)[1])["lanes"]  # type: ignore[index]
+    assert [lane["name"] for lane in lanes] == ["plain", "dflash"]
+    assert all(draft["chance"] in (0.0, 1.0) for turn in lanes[1]["rounds"] for draft in turn["drafts"])
 
 
 def test_a_terminal_is_redrawn_round_by_round_at_the_pace_of_the_rounds(
