@@ -23,7 +23,7 @@ class BiasRows(Mapping[int, Array]):
         if row is None:
             return np.zeros(self.vocabulary)
         is_converted = type(row) is np.ndarray and row.dtype == np.float64 and row.shape == (self.vocabulary,)
-        if not is_converted or not math.isfinite(row[row.argmax()]):  # else the quick way for a row without a fault
+        if not is_converted or not math.isfinite(row[row.argmax()]):  # a good row is not converted
             row = logits("V")(f"{self.name}[{token}]", row, {"V": self.vocabulary})
         return row  # type: ignore[no-any-return]
 

@@ -115,7 +115,7 @@ class Contract:
         return tuple(values[name] for name in by_position), {name: values[name] for name in kwargs}
 
     def violations(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Spoil a good call in every way that its kinds exclude: yield the argument at fault and all arguments."""
+        """Yield bad calls made from a good one, for the tests: the argument at fault, and all arguments."""
         good = self.signature.bind(*args, **kwargs).arguments
         for name in good:
             for bad in spoiled(good[name], getattr(self.kinds[name], "bad", ())):

@@ -102,7 +102,7 @@ def chance_rows(size: str) -> Kind:
         if not is_sequence(value):
             raise ValueError(f"{name} must hold one sequence of confidences per request, not {value!r}.")
         whole_matrix = real_or_none(value)
-        if whole_matrix is not None and whole_matrix.ndim == 2 and whole_matrix.size:  # the quick way
+        if whole_matrix is not None and whole_matrix.ndim == 2 and whole_matrix.size:  # one conversion for all rows
             return chances(size, "γ")(name, whole_matrix, sizes)  # type: ignore[no-any-return]
         rows = [of_one(f"{name}[{i}]", row, {}) for i, row in enumerate(value)]
         sizes[size] = len(rows)

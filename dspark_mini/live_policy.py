@@ -21,7 +21,7 @@ class LivePolicy:
     Args:
         policy: A function like `plan_round`.
         drafter: The drafter that the engine runs.
-        costs: What the policy is told about the machine.
+        costs: Of the machine, as the policy sees them.
     """
 
     def __init__(self, policy: Callable[..., Any], drafter: Any, costs: Costs) -> None:

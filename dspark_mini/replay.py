@@ -118,7 +118,7 @@ class Replay:
 
     @property
     def survivals(self) -> Floats:
-        """Those of the drafts that wait for this round's decision."""
+        """The survivals of the drafts that wait for this round's decision."""
         return self.text.drafts[self.plan["width"]].survivals[self.position, : self.plan["block_size"]]
 
     def view(self) -> View:

@@ -209,7 +209,7 @@ def _state(path: Path) -> dict[str, Any]:
 
 
 def _add_state(path: Path, key: str, value: Any) -> None:
-    """Remember one more thing; a folder that cannot be written, or is not there, does without."""
+    """Remember one more thing, unless the folder is missing or cannot be written."""
     with contextlib.suppress(OSError):
         path.write_text(json.dumps(_state(path) | {key: value}), encoding="utf-8")
 

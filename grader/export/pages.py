@@ -158,8 +158,8 @@ def _lesson(pairs: list[tuple[Result, str]]) -> dict[str, Any]:
         "bins": [sum(min(int(share * BINS), BINS - 1) == n for share in shares) for n in range(BINS)],
         "moments": _moments(results),
         "tasks": _class_tasks(results),
-        "mistakes": _most_made(results),
-        "properties": _most_failed(results),
+        "mistakes": _most_frequent_mistakes(results),
+        "properties": _most_failed_properties(results),
         "students": [{"result": r, "link": link, "share": _share(r["score"], r["max_score"])} for r, link in pairs],
     }
 
@@ -199,7 +199,7 @@ def _class_tasks(results: list[Result]) -> list[dict[str, Any]]:
     ]
 
 
-def _most_made(results: list[Result]) -> list[dict[str, Any]]:
+def _most_frequent_mistakes(results: list[Result]) -> list[dict[str, Any]]:
     """The mistakes that most students make, as far as the diagnosis knows them."""
     tasks = [task for result in results for task in result["tasks"] if task["status"] != "missing"]
     tried = Counter(task["task"] for task in tasks)
@@ -208,7 +208,7 @@ def _most_made(results: list[Result]) -> list[dict[str, Any]]:
     return [{"task": key[0], "says": key[1], "made": made[key], "tried": tried[key[0]]} for key in order]
 
 
-def _most_failed(results: list[Result]) -> list[dict[str, Any]]:
+def _most_failed_properties(results: list[Result]) -> list[dict[str, Any]]:
     """The properties that fail most often, where the function gave an answer and the property was looked at."""
     failed: Counter[tuple[str, str]] = Counter()
     tried: Counter[tuple[str, str]] = Counter()

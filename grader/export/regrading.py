@@ -68,13 +68,13 @@ class Regrading:
         best = self._best_of(old, lesson) if self.keep_higher else None
         if final is None:  # the earlier one is only kept in mind, for the next grading
             kept = {"earlier": best} if best else {}
-            return row | {"final": None, "final_max": _tidy(most), "final_notes": []} | kept
+            return row | {"final": None, "final_max": _rounded(most), "final_notes": []} | kept
         notes = [late_words(row["late"])] if self.late else []
         had, of = self._points(best) if best else (None, 0.0)
         if had is not None and of and had / of > (final / most if most else 0):
             notes += [f"Kept from the earlier grading, which is higher: {_of(had, of)}, now {_of(final, most)}."]
             row["earlier"], final, most = best, had * (most or of) / of, most or of
-        return row | {"final": _tidy(final), "final_max": _tidy(most), "final_notes": list(filter(None, notes))}
+        return row | {"final": _rounded(final), "final_max": _rounded(most), "final_notes": list(filter(None, notes))}
 
     def _points(self, result: Result) -> tuple[float | None, float]:
         """Return the points of a result, less what being late costs, and the most there are."""
@@ -168,7 +168,7 @@ def _of(points: float, most: float) -> str:
     return f"{as_number(round(points, 2))} of {as_number(round(most, 2))} points"
 
 
-def _tidy(points: float) -> float:
+def _rounded(points: float) -> float:
     """Round to a hundredth; a whole number is written without a fraction."""
     rounded = round(points, 2)
     return int(rounded) if rounded == int(rounded) else rounded

@@ -1,4 +1,4 @@
-"""Unpacking an untrusted zip: members are written under names that the grader chooses.
+"""Extracting from an untrusted zip: members are written under names that the grader chooses.
 
 A path in the zip may name a submission; it never decides where anything is written.
 """
@@ -20,7 +20,7 @@ from grader.read.submissions import MAX_FILE
 
 MAX_MEMBERS = 20_000
 MAX_DIRECTORY = 8 << 20  # bytes of the list of members: zipfile reads it all at once
-MAX_OF_ONE = 3 * MAX_FILE  # bytes that one student may lay down
+MAX_PER_STUDENT = 3 * MAX_FILE  # bytes extracted per student
 MAX_IN_ALL = 8 << 30
 READ_KINDS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unfold a few bytes into a lot of memory at once
 NOT_WHOLE = "It cannot be read from the zip: it is damaged, encrypted, or packed in a way that few programs know."
@@ -66,7 +66,7 @@ class Member:
 
 
 class Archive:
-    """An open zip, with a limit on what each student and all of them lay down."""
+    """An open zip, with a limit on the bytes extracted per student and in all."""
 
     def __init__(self, path: Path) -> None:
         """Open a zip.
@@ -85,7 +85,7 @@ class Archive:
             raise BadArchive(f"It holds more than {MAX_MEMBERS:,} files.")
         self.members = [Member(_parts(information.filename), information) for information in self._zip.infolist()]
         self.handed_in: float | None = None  # when, of a zip that was handed in itself: its dates are the student's
-        self._laid_down: Counter[str] = Counter()
+        self._extracted: Counter[str] = Counter()
 
     def __enter__(self) -> Archive:
         return self
@@ -94,7 +94,7 @@ class Archive:
         self._zip.close()
         self._file.close()
 
-    def lay_down(self, member: Member, target: Path, student: str) -> str:
+    def extract(self, member: Member, target: Path, student: str) -> str:
         """Write the content of a member to a file.
 
         Args:
@@ -114,8 +114,8 @@ class Archive:
             return NOT_WHOLE
         if len(content) > MAX_FILE:
             return f"It is larger than {MAX_FILE >> 20} MiB."
-        self._laid_down[student] += len(content)
-        if self._laid_down[student] > MAX_OF_ONE or self._laid_down.total() > MAX_IN_ALL:
+        self._extracted[student] += len(content)
+        if self._extracted[student] > MAX_PER_STUDENT or self._extracted.total() > MAX_IN_ALL:
             return f"It is one of too many files of {student}."
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)

@@ -35,7 +35,7 @@ NOTHING = "There is no notebook among the files that were handed in."
 LATEST = "Of the notebooks handed in, {} is graded: the lesson that was saved last."
 
 PassOver = Callable[[str, str], None]  # called with a path and why it is not looked at
-Facts = Callable[[Parts], tuple[str, float]]  # a notebook's lesson, if it can be told, and when it was saved
+Facts = Callable[[Parts], tuple[str, float]]  # a notebook's lesson, empty if unknown, and when it was saved
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ def choose(
         folders: the paths of the folders, those with files in them may be left out.
         given: the name of the folder or zip itself, which is the student's where it holds one student's work.
         zips: the zips that were opened; their files are paths below them.
-        facts: asked of the notebooks of a student who has several.
-        pass_over: told of everything that is not looked at.
+        facts: called for each notebook of a student who has several.
+        pass_over: called with the path of everything that is not looked at, and why.
     """
     own = [file for file in files if not is_tools(file)]
     _pass_over_tools(files, pass_over)

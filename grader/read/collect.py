@@ -60,22 +60,22 @@ class Contents:
                 self._add_member(parts, archive, member)
                 continue
             path = self.unpacked / f"inner-{len(self.zips) + len(self.unopened)}.zip"
-            reason = archive.lay_down(member, path, parts[0])
+            reason = archive.extract(member, path, parts[0])
             if reason or not self._opened(parts, path):
                 self.unopened.setdefault(parts, reason)
                 self._add_member(parts, archive, member)
 
     def facts(self, parts: Parts) -> tuple[str, float]:
-        """Tell the lesson that a notebook holds, where it can be told, and when it was saved."""
+        """Return the lesson of a notebook, empty if unknown, and when it was saved."""
         if parts not in self.members:
             path = self.on_disk[parts]
             return lesson_in(path), path.lstat().st_mtime
         archive, member = self.members[parts][0]
         path = self.unpacked / f"looked-at-{len(list(self.unpacked.iterdir()))}" / f"notebook{NOTEBOOK}"
-        return "" if archive.lay_down(member, path, parts[0]) else lesson_in(path), member.saved
+        return "" if archive.extract(member, path, parts[0]) else lesson_in(path), member.saved
 
     def source(self, one: Found, folder: Path) -> Source:
-        """Return a submission's file; of a zip, it is laid down in a folder of its own."""
+        """Return a submission's file; one in a zip is extracted into a folder of its own."""
         reason = self.unopened.get(one.parts) or one.unreadable
         if one.parts not in self.members:
             path = self.on_disk.get(one.parts, folder / one.parts[-1])
@@ -85,7 +85,7 @@ class Contents:
         target = folder / ((own if own in lessons() else "submission") + suffix)
         archive, member = self.members[one.parts].pop(0)
         student = "/".join(one.owner) or one.name
-        reason = reason or archive.lay_down(member, target, student)
+        reason = reason or archive.extract(member, target, student)
         return Source(_text(one.name), target, reason, one.owner, "/".join(one.parts), _text(one.note))
 
     def _add_member(self, parts: Parts, archive: Archive, member: Member) -> None:
@@ -119,7 +119,7 @@ def find_submissions(
 
     Args:
         paths: notebooks, .py files, zips, or folders that are searched through to the bottom.
-        unpacked: an empty folder, in which the submissions of zips are laid down.
+        unpacked: an empty folder, into which the submissions in zips are extracted.
         pass_over: called with each file or folder that is not part of a submission, and the reason.
 
     Returns:

@@ -90,7 +90,7 @@ def cluster_pool(address: str, sandbox: Sandbox) -> Iterator[ClusterPool]:
     except (OSError, ValueError) as error:
         raise NoCluster(f"No Dask scheduler answers at {address}.") from error
     with client:
-        _look_at_workers(client, address)
+        _check_workers(client, address)
         pool = ClusterPool(client, sandbox)
         try:
             yield pool
@@ -121,7 +121,7 @@ def grade_content(name: str, file: str, content: bytes, sandbox: Sandbox, kit: s
         return graded(Source(name, path), library, sandbox)
 
 
-def _look_at_workers(client: Client, address: str) -> None:
+def _check_workers(client: Client, address: str) -> None:
     try:
         client.wait_for_workers(1, timeout=PATIENCE_SECONDS)
         kits = client.run(kit_fingerprint)

@@ -79,6 +79,7 @@ class Clock:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
+        """Let the clock run inside a with block."""
         self.ends = time.monotonic() + self.left
         try:
             yield

@@ -23,7 +23,7 @@ import numpy as np
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 LEAST = 10  # submissions; with fewer, chance is not estimated
 ALIKE = 0.8  # of the fingerprints: shown where chance cannot be estimated
-EXPECTED = 0.1  # pairs of a class: one that chance gives more rarely is shown
+EXPECTED = 0.1  # pairs in a class: a pair that chance would give less often is shown
 MATCHING = 0.5  # likeness of the tasks that are said to be alike
 REFERENCE = 0.1  # of a class may come to the reference alone
 STEP = 0.25  # bits

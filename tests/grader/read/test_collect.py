@@ -286,7 +286,7 @@ def test_paths_and_links_that_lead_out_of_a_zip_write_nothing(tmp_path: Path, un
 
 def test_bomb_costs_its_own_student_only(tmp_path: Path, unpacked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MAX_FILE", 1 << 20)
-    monkeypatch.setattr(archive, "MAX_OF_ONE", 2 << 20)
+    monkeypatch.setattr(archive, "MAX_PER_STUDENT", 2 << 20)
     with zipfile.ZipFile(tmp_path / "all.zip", "w", zipfile.ZIP_DEFLATED) as target:
         target.writestr("ann.ipynb", "x")
         target.writestr("eve.ipynb", b"\0" * (30 << 20))
