@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from dspark_mini.workspace import UserError
@@ -21,9 +22,8 @@ def refuse_impossible(options: GradeOptions) -> None:
         UserError: A list is missing or unusable, a course is missing, a threshold is given without --ci, or a grade
             book is to be written without a sandbox.
     """
-    for is_impossible, why in _impossible(options):
-        if is_impossible:
-            raise UserError(why)
+    for why in chain(_bad_combinations(options), _bad_paths(options)):
+        raise UserError(why)
     try:
         canvas, moodle = (pair[0] if pair is not None else None for pair in (options.canvas, options.moodle))
         check_lists(canvas, moodle, options.column or options.lesson)
@@ -31,42 +31,37 @@ def refuse_impossible(options: GradeOptions) -> None:
         raise UserError(str(error)) from None
 
 
-def _impossible(options: GradeOptions) -> Iterator[tuple[object, str]]:
-    """Yield, for each way in which options do not go together, whether it is so, and what to say then."""
-    book = next(iter(options.grade_books), "")
-    yield (
-        book and not options.isolation,
-        f"--unsafe-no-sandbox runs submissions with your rights, so that one could itself write what {book} writes; "
-        f"grade in the sandbox, or leave {book} out.",
-    )
+def _bad_combinations(options: GradeOptions) -> Iterator[str]:
+    """Say which options do not go together, or need what is not installed."""
+    if not options.isolation and options.grade_books:
+        book = options.grade_books[0]
+        yield (
+            "--unsafe-no-sandbox runs submissions with your rights, so that one could itself write what "
+            f"{book} writes; grade in the sandbox, or leave {book} out."
+        )
+    if options.pseudonyms and not options.leaderboard:
+        yield "--pseudonyms is for --leaderboard; give both."
+    if options.min_score and not options.ci:
+        yield "--min-score is the threshold of --ci; give both."
+    if options.similarity and importlib.util.find_spec("grader.similarity") is None:
+        yield "--similarity needs the complete repository; a learner's bundle does not contain it."
+    if options.records and importlib.util.find_spec("nbgrader") is None:
+        yield 'The gradebook needs nbgrader: install it with `pip install -e ".[grade]"`.'
+
+
+def _bad_paths(options: GradeOptions) -> Iterator[str]:
+    """Say which files and folders cannot be what an option takes them for."""
     for option, pair in (("--canvas", options.canvas), ("--moodle", options.moodle)):
-        if pair is not None:
-            given, target = pair
-            yield (
-                not given.is_file(),
-                f"There is no file {given}; {option} takes the list of your LMS and the file to write.",
-            )
-            is_same = target.exists() and given.samefile(target)
-            yield is_same, f"{option} would write over the list {given}; name another file to write."
-    course, pages, board = options.course, options.pages, options.leaderboard
-    yield (
-        course and not course.is_dir(),
-        f"There is no folder {course} of a course; `dspark-mini build` makes build/nbgrader.",
-    )
-    is_file = pages and pages.exists() and not pages.is_dir()
-    yield is_file, f"The reports cannot be written to {pages}, because it is not a folder."
-    is_csv = board and board.suffix == ".csv"
-    yield is_csv, f"{board} is to be a page, such as board.html; the CSV file goes beside it."
-    yield options.pseudonyms and not board, "--pseudonyms is for --leaderboard; give both."
-    yield (
-        options.similarity and importlib.util.find_spec("grader.similarity") is None,
-        "--similarity needs the complete repository; a learner's bundle does not contain it.",
-    )
-    yield options.min_score and not options.ci, "--min-score is the threshold of --ci; give both."
-    yield (
-        options.records and importlib.util.find_spec("nbgrader") is None,
-        'The gradebook needs nbgrader: install it with `pip install -e ".[grade]"`.',
-    )
+        if pair is not None and not pair[0].is_file():
+            yield f"There is no file {pair[0]}; {option} takes the list of your LMS and the file to write."
+        if pair is not None and pair[1].exists() and pair[0].samefile(pair[1]):
+            yield f"{option} would write over the list {pair[0]}; name another file to write."
+    if options.course and not options.course.is_dir():
+        yield f"There is no folder {options.course} of a course; `dspark-mini build` makes build/nbgrader."
+    if options.pages and options.pages.exists() and not options.pages.is_dir():
+        yield f"The reports cannot be written to {options.pages}, because it is not a folder."
+    if options.leaderboard and options.leaderboard.suffix == ".csv":
+        yield f"{options.leaderboard} is to be a page, such as board.html; the CSV file goes beside it."
 
 
 def write_outputs(
