@@ -133,4 +133,4 @@ def _check_workers(client: Client, address: str) -> None:
         ) from error
     others = [worker for worker, kit in kits.items() if kit != kit_fingerprint()]
     if others:
-        raise NoCluster(f"The worker {others[0]} has another version of the kit or of your own lessons; put the same there.")
+        raise NoCluster(f"The worker {others[0]} has another version of the kit or of own lessons.")
