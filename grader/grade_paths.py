@@ -274,7 +274,9 @@ def _cells(result: dict[str, Any]) -> Iterator[str]:
     yield (result["lesson"] or "–").partition("_")[0]
     yield f"{'–' if result['score'] is None else result['score']}/{result['max_score']}"
     yield result["status"]
-    yield printable(result.get("reason") or " ".join(filter(None, (_fix_first(result), *result.get("notes", ())))))
+    first = result.get("reason") or _fix_first(result)
+    notes = result.get("notes", ())
+    yield printable(" ".join([f"{first.rstrip('.')}." if first and notes else first, *notes]).strip())
 
 
 def _fix_first(result: dict[str, Any]) -> str:

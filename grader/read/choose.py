@@ -32,6 +32,7 @@ MOODLE = re.compile(r"(?P<student>.+)_(?P<id>\d+)_assignsubmission_file_?", re.S
 AGAIN = re.compile(r"(-\d+| ?\(\d+\))$")  # what Canvas or a browser adds to the name of a file that it has already
 ENDING = re.compile(r"\.(ipynb|py|zip)$", re.I)
 NOTHING = "There is no notebook among the files that were handed in."
+ZIPPED = " A zip in a student's zip is not opened."
 LATEST = "Of the notebooks handed in, {} is graded: the lesson that was saved last."
 
 PassOver = Callable[[str, str], None]  # called with a path and why it is not looked at
@@ -191,7 +192,8 @@ def _submissions_of(unit: Unit, files: list[Parts], facts: Facts) -> list[Found]
     if unit.kind in ("lms", "zip"):
         first = min(files, default=unit.folder)
         kept = _latest(notebooks, facts) if unit.kind == "lms" else notebooks
-        found = _named(unit, kept or graded) or [Found(unit.student, first, unit.owner, NOTHING)]
+        why = NOTHING + ZIPPED * any(file[-1].lower().endswith(ZIP) for file in files)
+        found = _named(unit, kept or graded) or [Found(unit.student, first, unit.owner, why)]
         return (
             [replace(one, note=LATEST.format(one.parts[-1])) for one in found] if len(kept) < len(notebooks) else found
         )

@@ -142,7 +142,7 @@ def _report(task: Task, submission: Submission, child: Child) -> Report:
         return task.failed(MISSING, _(missing, function=task.function))
     line = _(" in line {line} of your code", line=error.line) if error.line else ""
     status = TIMEOUT if error.error == "TimeoutError" else ERROR
-    return task.failed(status, f"{error.error}{line}: {error.message}")
+    return task.failed(status, ": ".join(filter(None, (f"{error.error}{line}", error.message))))
 
 
 def _end_of_file(submission: Submission, child: Child) -> CellError | None:
