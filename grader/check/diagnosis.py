@@ -16,15 +16,17 @@ from typing import Any
 
 import numpy as np
 
+from dspark_mini.language import N_, _
 from grader.check.judges import Example
-from grader.check.structure import structure_fault
+from grader.check.structure import part_fault, structure_fault
 from grader.run.child.calling import Call, Outcome, Seed
 
-ENOUGH = 2 / 3  # of the wrong answers, for a mistake that does not explain them all
+ENOUGH = 3 / 4  # of the wrong answers, for a mistake that does not explain them all
+LEAD = 2  # answers that such a mistake gives rightly and the next one does not
 DRAWS = 400  # of each law, when a function is diagnosed
 Law = dict[str, float]  # fingerprint of an outcome → its share of the draws
-ENDLESS = "A call of your function takes too long: does every loop of it come to an end?"
-UNSTEADY = "Your function answers differently when it is called again with the same arguments."
+ENDLESS = N_("A call of your function takes too long: does every loop of it come to an end?")
+UNSTEADY = N_("Your function answers differently when it is called again with the same arguments.")
 
 
 @dataclass(frozen=True)
@@ -71,34 +73,46 @@ def diagnosis(table: Table, answers: Sequence[str], laws: Sequence[Counter[str]]
         laws: How often each outcome came, for every law of the table.
     """
     alike = [known for known in table.known if known.answers == tuple(answers)]
-    fitting = [known for known in alike if all(map(_fits, known.laws, laws))]
+    fitting = [known for known in alike if all(map(fits, known.laws, laws))]
     if fitting:
         # Only a clearly better fit beats a more general mistake.
         misfits = [sum(map(_misfit, known.laws, laws)) for known in fitting]
         best = next(known for known, misfit in zip(fitting, misfits) if misfit <= min(misfits) + 4.0)
-        return Diagnosis(f"Your function answers as if {best.as_if}", best.property)
+        return Diagnosis(_("Your function answers as if {mistake}", mistake=_(best.as_if)), best.property)
     wrong = [i for i, (right, answer) in enumerate(zip(table.right, answers)) if right != answer]
-    nearest = sorted(table.known, key=lambda known: -_shared(known, answers, wrong))
-    if not wrong or not nearest or _shared(nearest[0], answers, wrong) < ENOUGH * len(wrong):
+
+    explaining = [known for known in table.known if _explains(known, answers, wrong)]
+    if not wrong or not explaining:
         return Diagnosis()
-    others = (known for known in nearest[1:] if known.answers != nearest[0].answers)
-    is_alone = all(_shared(known, answers, wrong) < _shared(nearest[0], answers, wrong) for known in others)
-    says = f"Most wrong answers of your function are as if {nearest[0].as_if}" if is_alone and len(wrong) > 2 else ""
-    return Diagnosis(says, nearest[0].property)
+    nearest = max(explaining, key=lambda known: _alike(known.answers, answers))
+    others = (known.answers for known in table.known if known.answers != nearest.answers)
+    lead = _alike(nearest.answers, answers) - max((_alike(other, answers) for other in others), default=0)
+    if lead < LEAD or len(wrong) < 3:
+        return Diagnosis(look_at=nearest.property)
+    says = _("Most wrong answers of your function are as if {mistake}", mistake=_(nearest.as_if))
+    return Diagnosis(says, nearest.property)
 
 
-def _shared(known: Known, answers: Sequence[str], wrong: Sequence[int]) -> int:
-    return sum(known.answers[i] == answers[i] for i in wrong)
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    return sum(map(str.__eq__, one, other))
+
+
+def _explains(known: Known, answers: Sequence[str], wrong: Sequence[int]) -> bool:
+    """Tell whether most wrong answers are those of a known mistake."""
+    return sum(known.answers[i] == answers[i] for i in wrong) >= ENOUGH * len(wrong)
 
 
 def shape_diagnosis(examples: Iterable[Example], outcomes: Iterable[Outcome]) -> str:
-    """Say what is wrong before any value is: every call raises, or most results are built otherwise than asked for."""
+    """Say what can be seen without a known mistake: errors, another structure, which part of the results is wrong."""
     outcomes = list(outcomes)
     if outcomes and all(outcome.error for outcome in outcomes):
-        return f"Every call ends in an error, {outcomes[0].error} at first: run your function on the input below."
+        return _(
+            "Every call ends in an error, {error} at first: run your function on the input below.",
+            error=outcomes[0].error,
+        )
     answered = [(e.expected, outcome.value) for e, outcome in zip(examples, outcomes) if outcome.error is None]
     faults = [fault for expected, got in answered if (fault := structure_fault(expected, got))]
-    return faults[0] if 2 * len(faults) > len(outcomes) else ""
+    return faults[0] if 2 * len(faults) > len(outcomes) else part_fault(answered)
 
 
 def fingerprint(value: Any) -> str:
@@ -122,7 +136,7 @@ def _answer(outcome: Outcome, part: Callable[[Any], Any]) -> str:
 
 def _canonical(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        value = value.tolist()
+        value = value.tolist() if value.size or value.ndim < 2 else ["empty", *value.shape]
     if isinstance(value, dict):
         return [[str(key), _canonical(value[key])] for key in sorted(value, key=str)]
     if isinstance(value, (list, tuple)):
@@ -132,7 +146,8 @@ def _canonical(value: Any) -> Any:
     return value if isinstance(value, str) or value is None else type(value).__name__
 
 
-def _fits(law: Law, counts: Counter[str]) -> bool:
+def fits(law: Law, counts: Counter[str]) -> bool:
+    """Tell whether some counts may have come from a law."""
     return _misfit(law, counts) < 16.0 + len(law)
 
 
@@ -179,6 +194,8 @@ def _to_json(value: Any) -> Any:
         return {"dict": [[_to_json(key), _to_json(item)] for key, item in value.items()]}
     if isinstance(value, (list, tuple)):
         return [_to_json(item) for item in value]
+    if isinstance(value, np.ndarray) and not value.size:
+        return {"empty": list(value.shape)}
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
 
@@ -189,4 +206,6 @@ def _from_json(value: Any) -> Any:
         return value
     if "seed" in value:
         return Seed(value["seed"][0], tuple(value["seed"][1]))
+    if "empty" in value:
+        return np.zeros(value["empty"])
     return {key: _from_json(item) for key, item in value["dict"]}

@@ -10,7 +10,7 @@ import pytest
 
 from grader.check import text
 from grader.check.diagnosis import Known, Probe, Table, diagnosis, fingerprint, table_from_json, table_to_json
-from grader.check.structure import structure_fault
+from grader.check.structure import part_fault, structure_fault
 from grader.lessons.checks import TASKS
 from grader.run.child.calling import Seed, call
 
@@ -30,6 +30,12 @@ def test_of_several_that_fit_the_most_general_speaks() -> None:
 def test_a_near_miss_only_says_where_to_look() -> None:
     found = diagnosis(TABLE, ("b", "x"), ())
     assert (found.says, found.look_at) == ("", "more")
+
+
+@pytest.mark.parametrize("other, says", [("abyyy", "as if it halves."), ("abyzr", "")])
+def test_a_near_miss_speaks_if_it_explains_the_right_answers_too(other: str, says: str) -> None:
+    known = (Known("it halves all.", "values", tuple(other)), Known("it halves.", "more", tuple("abcxr")))
+    assert diagnosis(Table((), tuple("rrrrr"), known), tuple("abczr"), ()).says[-16:] == says
 
 
 @pytest.mark.parametrize("heads, says", [(200, "it is fair."), (300, "it is bent."), (400, "")])
@@ -62,11 +68,32 @@ def test_structure_is_spoken_of_before_values(expected: Any, got: Any, words: st
 
 
 @pytest.mark.parametrize(
+    "pairs, words",
+    [
+        ([({"a": 1, "b": 2}, {"a": 1, "b": 3}), ({"a": 1, "b": 0}, {"a": 1, "b": 1})], "only b is wrong: always 1 too"),
+        ([({"a": 1, "b": "x"}, {"a": 1, "b": "y"})], "this alone is wrong: b."),
+        ([(([1], [0.5, 0.5]), ([1], [0.25, 0.75]))], "this alone is wrong: the second part."),
+        ([([0.5, 0.25], [0.5000001, 0.25])], "almost right"),
+        ([({"a": 1, "b": 2}, {"a": 2, "b": 1})], ""),
+        ([([1, 2], [1, 2])], ""),
+    ],
+)
+def test_the_part_that_is_wrong_is_named(pairs: list[tuple[Any, Any]], words: str) -> None:
+    assert words in part_fault(pairs) and bool(words) == bool(part_fault(pairs))
+
+
+def one_row_less(*args: Any) -> dict[str, Any]:
+    right: dict[str, Any] = TASKS["7.2"].reference(*args)
+    return {**right, "verified_rows": right["verified_rows"] - 1}
+
+
+@pytest.mark.parametrize(
     "task, function, words",
     [
         ("2.1", lambda rows: map(int, rows.argmax(axis=1)), "make a list of it"),
         ("2.1", lambda rows: rows.argmax(axis=1)[::-1].tolist(), "answers as if"),
         ("2.4", lambda *args: ~TASKS["2.4"].reference(*args), "answers as if"),
+        ("7.2", one_row_less, "only verified_rows is wrong: always 1 too low"),
         ("2.4", lambda context, anchors, length: anchors - context, "Every call ends in an error"),
         ("2.1", lambda rows: [int(np.random.default_rng().integers(9)) for _ in rows], "answers differently"),
     ],
