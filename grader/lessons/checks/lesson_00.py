@@ -123,8 +123,8 @@ TASK_0_3 = Task(
     core=(
         values("keeps_what_pays", 2)(
             "'accept' while the current length gains at least min_gain, even if another gains more.",
-            "Compare the gains first: τ is 1, 1.5, 1.75, the rounds take 1, 1, 1.25, and each gain is a speed-up minus "
-            "1. If they are right, ask whether the current one is enough, not whether it is the most.",
+            "Compare the gains first; each is a speed-up minus 1. For [.5, .5], τ is 1, 1.5, 1.75, and the rounds "
+            "take 1, 1, 1.25. If they are right, ask whether the current one is enough, not whether it is the most.",
             small(2, gives=("accept", 2, 0.4, GAINS)),
             small(2, 0.0, 0.25, gives=("accept", 2, 0.4, GAINS)),
         ),

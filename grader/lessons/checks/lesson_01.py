@@ -52,7 +52,8 @@ TASK_1_1 = Task(
         ),
         values("first_mismatch_ends_it", 2)(
             "After the first draft that differs nothing counts, even where it agrees again.",
-            "Row 0 says 1, not 0. That 1 is all that comes: the later rows were computed on top of a wrong token.",
+            "Where a draft differs, the row's own token comes in its place, and that is all: the later rows were "
+            "computed on top of a wrong token.",
             example([0, 0], [[-1.0, 3.0], [5.0, 0.0], [5.0, 0.0]], gives=kept(0, 1)),
         ),
         values("bonus_if_all_accepted", 2)(
@@ -96,13 +97,13 @@ TASK_1_2 = Task(
     core=(
         values("ratio_of_target_to_draft", 3)(
             "A token that the draft overrates is accepted with probability p[token] / q[token].",
-            "Token 2 is drafted with .6 and wanted with .2: a third of its drafts may come through.",
+            "If a token is drafted with .6 and wanted with .2, a third of its drafts may come through.",
             example(P, Q, 2, gives=1 / 3),
             example([0.25, 0.75], [0.5, 0.5], 0, gives=0.5),
         ),
         values("never_above_one", 2)(
             "A token that the draft underrates is always accepted.",
-            "Token 0 is wanted with .5 and drafted with .2: every draft is welcome, and a probability ends at 1.",
+            "If a token is wanted with .5 and drafted with .2, every draft is welcome; a probability ends at 1.",
             example(P, Q, 0, gives=1.0),
         ),
         values("edges", 1)(
@@ -146,7 +147,7 @@ TASK_1_3 = Task(
         ),
         values("equal_rows_return_target", 2)(
             "If nothing is in excess, as for p = q, the residual is p, and never NaN.",
-            "The excess adds up to 0 here. Such a draft is never rejected, but rounding may lead here.",
+            "What does your sum come to where p = q? Such a draft is never rejected, but rounding may lead there.",
             example([0.25, 0.5, 0.25], [0.25, 0.5, 0.25], gives=np.array([0.25, 0.5, 0.25])),
         ),
         values("disjoint_rows", 1)(
@@ -202,7 +203,8 @@ TASK_1_4 = Task(
         ),
         values("nothing_behind_rejection", 1)(
             "The first rejection ends the round: the drafts after it were made for another text.",
-            "Draft 0 is rejected for certain and 1 takes its place. Draft 1 would pass, but it followed another token.",
+            "One token takes the rejected draft's place, and the round is over. A later draft may pass, but it "
+            "followed another token.",
             example([0, 1], [[0.5, 0.5], [0.5, 0.5]], [[0.0, 1.0]] * 3, SEED, gives=kept(0, 1)),
         ),
         values("certain_whatever_is_drawn", 1)(
@@ -216,8 +218,8 @@ TASK_1_4 = Task(
         ),
         law("accepts_with_p_over_q", 3, outcome_of=outcome, samples=200)(
             "A draft is accepted with probability min(1, p/q) of its own token.",
-            "The draft must pass in three of four rounds, p/q = .15/.2, and otherwise 2 must come, the only token that "
-            "the target has in excess.",
+            "For p/q = .15/.2 the draft must pass in three of four rounds; otherwise a token must come that the "
+            "target has in excess.",
             LawCase(
                 call([0], [[0.2, 0.8, 0.0]], [[0.15, 0.0, 0.85], [1.0, 0.0, 0.0]], SEED),
                 {(1, (0, 0)): 0.75, (0, (2,)): 0.25},
@@ -225,8 +227,8 @@ TASK_1_4 = Task(
         ),
         law("residual_after_rejection", 2, outcome_of=outcome, samples=200)(
             "A rejected draft is replaced from norm(max(p − q, 0)), by a draw of its own.",
-            "Half of the rounds reject. The residual has 1/4 for token 2 and 3/8 for tokens 3 and 4. Which number "
-            "decides between them?",
+            "An excess of 1/16, 3/32 and 3/32 makes a residual of 1/4, 3/8 and 3/8. Which number decides between "
+            "these tokens? Not the one that has rejected the draft.",
             LawCase(
                 call(
                     [0],

@@ -26,7 +26,8 @@ TASK_1_5 = Task(
     core=(
         values("draft_sees_earlier_and_itself", 3)(
             "A draft sees the drafts before it and itself, and no later one.",
-            "Row by row: the context token sees itself; draft 1 sees it and itself; draft 2 sees all three.",
+            "Row by row, for one context token and two drafts: it sees itself; draft 1 sees it and itself; draft 2 "
+            "sees all three.",
             example(1, 2, gives=np.tri(3, dtype=bool)),
         ),
         values("context_is_causal", 2)(
@@ -37,7 +38,7 @@ TASK_1_5 = Task(
         ),
         values("draft_sees_whole_context", 2)(
             "A draft sees all of the context.",
-            "Columns 0 and 1 are the context. Rows 2 and 3, the drafts, see both, the anchor's too.",
+            "The first context_length columns are the context. The rows of the drafts see them all, the anchor's too.",
             example(2, 2, gives=np.tri(4, dtype=bool)),
         ),
         values("no_context", 1)(
@@ -67,12 +68,12 @@ TASK_1_6 = Task(
     core=(
         values("ends_with_first_stop", 3)(
             "The output ends with the first stop token, which belongs to it.",
-            "5 is no stop token, 2 is: the output is [5, 2], however the tokens were split into rounds.",
+            "If 2 is a stop token, [5, 2, 7, 9] is cut to [5, 2], however the tokens were split into rounds.",
             example([5, 2, 7, 9], [2], 10, gives=[5, 2]),
         ),
         values("any_stop_token_ends", 2)(
             "Any of several stop tokens ends the output, the one that comes first.",
-            "3 comes before 2 in the text, and so it ends the output; the order of stop_tokens means nothing.",
+            "The stop token that comes first in the text ends the output; the order of stop_tokens means nothing.",
             example([5, 3, 2, 7], [2, 3], 10, gives=[5, 3]),
         ),
         values("capped", 2)(

@@ -109,7 +109,7 @@ TASK_2_2 = Task(
             "position comes back.",
             example([[0.0, 1.0], [0.0, 1.0]], 0, {0: [2.0, 0.0]}, gives=[0, 0]),
             example([[1.0, 0.0], [1.0, 0.0]], 5, {5: [0.0, 2.0]}, gives=[1, 0]),
-            example([[0.5, 0.0, 0.0]] * 3, 9, {9: [0.0, 3.0, 0.0], 1: [0.0, 0.0, 3.0]}, gives=[1, 2, 0]),
+            example([[0.5, 0.0, 0.0]] * 3, 9, {9: [0.0, 3.0, 0.0], 0: [0.0, 0.0, 3.0]}, gives=[1, 0, 2]),
         ),
         values("ties_and_masks", 1)(
             "Of equal sums the lowest id wins; −inf in a row or a bias excludes a token.",
@@ -149,7 +149,7 @@ TASK_2_3 = Task(
         ),
         values("all_high_keeps_all", 1)(
             "Where no confidence is below the threshold, the prefix is the whole block.",
-            "Try your lines on this block: what ends the search where nothing is below the threshold?",
+            "Try your lines on [.75, 1] and a threshold of .5: what ends the search where nothing is below it?",
             example([0.75, 1.0], 0.5, 1, 8, gives=2),
         ),
         values("equal_passes", 2)(

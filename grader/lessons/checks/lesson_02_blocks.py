@@ -135,8 +135,8 @@ TASK_2_6 = Task(
         ),
         values("context_before_anchor", 3)(
             "It also reads the target's features at the positions before the anchor, and none at or after it.",
-            "How many rows does a query see here? anchor_position of the context and all of the block, in one "
-            "softmax; the others have no weight at all, which is not the same as a score of 0.",
+            "How many rows does a query see? anchor_position of the context and all of the block, in one softmax; the "
+            "others have no weight at all, which is not the same as a score of 0.",
             example([[0.0]], [[0.0]], [[4.0]], TWO, [[2.0], [9.0]], 1, gives=np.array([[3.0]])),
             example([[0.0]], [[0.0]], [[4.0]], TWO, [[2.0], [9.0]], 0, gives=np.array([[4.0]])),
             example([[0.0]], [[0.0]], [[4.0]], TWO, [[2.0], [9.0]], 2, gives=np.array([[5.0]])),
@@ -145,7 +145,7 @@ TASK_2_6 = Task(
         values("scaled_softmax", 2)(
             "The weights of a query are the softmax of its products with the keys, divided by √d.",
             "For one query, by hand: its product with each key, over √d; exp of these; each over their sum. d is the "
-            "length of a query.",
+            "length of a query, and each query has a sum of its own.",
             example(
                 [[math.log(9.0), 0.0, 0.0, 0.0]],
                 [[0.0, 0.0, 0.0, 0.0]],
@@ -154,6 +154,9 @@ TASK_2_6 = Task(
                 [[0.0, 8.0, 0.0, 0.0]],
                 1,
                 gives=np.array([[1.0, 6.0, 0.0, 0.0]]),
+            ),
+            example(
+                [[math.log(3.0)], [0.0]], [[1.0], [0.0]], [[4.0], [0.0]], NONE, NONE, 0, gives=np.array([[3.0], [2.0]])
             ),
         ),
         values("large_scores", 1)(

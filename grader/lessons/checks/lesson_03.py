@@ -21,6 +21,8 @@ first_of_pair, second_of_pair = itemgetter(0), itemgetter(1)
 
 # --- 3.1 low_rank_bias ------------------------------------------------------------------------------------------------
 
+THIN = ([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]], [[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]])
+
 TASK_3_1 = Task(
     id="3.1",
     lesson=LESSON,
@@ -37,11 +39,9 @@ TASK_3_1 = Task(
     core=(
         values("row_of_the_product", 3)(
             "The bias is row `token` of W1, times W2.",
-            "Token 1 has [0, 2] in W1: none of the first row of W2 and twice the second, so [0, 2, 0].",
-            example([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]], [[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]], 1,
-                    gives=np.array([0.0, 2.0, 0.0])),
-            example([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]], [[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]], 2,
-                    gives=np.array([1.0, 3.0, 3.0])),
+            "If a token has [0, 2] in W1, its bias is none of the first row of W2 and twice the second.",
+            example(*THIN, 1, gives=np.array([0.0, 2.0, 0.0])),
+            example(*THIN, 2, gives=np.array([1.0, 3.0, 3.0])),
         ),
         values("rows_are_the_tokens_before", 2)(
             "A row of W1 belongs to the token before, a column of W2 to the token that follows.",
@@ -55,7 +55,7 @@ TASK_3_1 = Task(
             example([[0.5], [-2.0]], [[4.0, 1.0]], 0, gives=np.array([2.0, 0.5])),
         ),
     ),
-)  # fmt: skip
+)
 
 # --- 3.2 sample_markov_block ------------------------------------------------------------------------------------------
 
@@ -122,7 +122,7 @@ TASK_3_2 = Task(
             "first_row_is_corrected",
             2,
             "Row 1 is the softmax of the base logits plus the bias of the anchor.",
-            "The anchor is 1, so the sums are ln 3 − ln 2, 0 and ln 2: weights 1.5, 1 and 2, divided by their sum.",
+            "If the sums are ln 3 − ln 2, 0 and ln 2, the weights are 1.5, 1 and 2, divided by their sum.",
             RowsOfTheDraw((FIRST,)),
         ),
         Property(
@@ -184,9 +184,7 @@ def step(state: list[float], bias: list[float], *args: Any) -> Example:
 BY_HAND = step(
     [1.625], [2.0, -1.0], [2.0], [0.0], [1.0], [[0.0] * 3, [0.0] * 3, [LN3, LN3 / 2, LN3 / 2]], [[4.0, -2.0]]
 )
-EMPTY_STATE = step(
-    [0.4], [1.0], [0.0], [1.0], [0.0], [[0.0] * 3, [-LN4, LN3 / 2, LN3 / 2], [0.0] * 3], [[2.0]]
-)  # fmt: skip
+EMPTY_STATE = step([0.4], [1.0], [0.0], [1.0], [0.0], [[0.0] * 3, [-LN4, LN3 / 2, LN3 / 2], [0.0] * 3], [[2.0]])
 LONG_HIDDEN = step([0.25], [1.0], [0.0], [0.0], [0.0, 1.0], [*[[0.0] * 3] * 3, [0.0, LN3 / 2, LN3 / 2]], [[2.0]])
 
 TASK_3_3 = Task(
@@ -218,13 +216,13 @@ TASK_3_3 = Task(
         ),
         values("candidate_fills_the_rest", 3, part=first_of_pair)(
             "The new state is σ(gate) · state + (1 − σ(gate)) · tanh(candidate).",
-            "In the lesson's example the gate is ¾ and the candidate ½: ¾ of the old state, 2, and ¼ of the candidate.",
+            "The lesson's example has a gate of ¾ and a candidate of ½. Are the parts and thirds of z in their order?",
             BY_HAND,
         ),
         values("output_gives_the_bias", 3, part=second_of_pair)(
             "The bias is tanh(output) W2, with the output taken from the same product as gate and candidate.",
-            "In the lesson's example the output is ½ after tanh, so the bias is ½ · [4, −2]. z is made of the old "
-            "state, the embedding and the hidden state, in this order.",
+            "In the lesson's example the output is ½ after tanh, so the bias is ½ · [4, −2]. z holds the old state, "
+            "the embedding and the hidden state, in this order; the new state plays no part.",
             BY_HAND,
             EMPTY_STATE,
         ),

@@ -40,7 +40,7 @@ TASK_4_1 = Task(
         ),
         values("overlap_of_q_and_p", 3)(
             "A position gets the chance that a token drawn from q is accepted: 1 − ½‖q − p‖₁.",
-            "Do one position by hand: how often is each token drawn, and how often is it then accepted?",
+            "Do one position by hand: how often is each token drawn, and how often is it then accepted? Add these up.",
             example([[0.2, 0.2, 0.6]], [[0.5, 0.3, 0.2]], gives=np.array([0.6])),
             example([[0.2, 0.2, 0.6]], [[0.2, 0.3, 0.5]], gives=np.array([0.9])),
             example([[0.5, 0.5], [0.25, 0.75]], [[0.5, 0.5], [0.75, 0.25]], gives=np.array([1.0, 0.5])),
@@ -75,13 +75,14 @@ TASK_4_2 = Task(
     core=(
         values("running_product", 3)(
             "a_j is the product of the first j confidences.",
-            "By hand: the first token survives with .5, the first two with .5 · .5. Each prefix has its own entry.",
+            "For [.5, .5], the first token survives with .5, the first two with .5 · .5. Each prefix has an entry, "
+            "nothing else has.",
             example([0.5, 0.5, 1.0, 0.5], gives=np.array([0.5, 0.25, 0.25, 0.125])),
             example([0.5, 1.0, 1.0, 0.5], gives=np.array([0.5, 0.5, 0.5, 0.25])),
         ),
         values("along_the_last_axis", 2)(
             "A block runs along the last axis; (γ,) and (…, γ) both work, and blocks do not mix.",
-            "Each row here is a block of two tokens; its survivals come from that row alone.",
+            "Each row is a block of its own: its survivals come from that row alone.",
             example([[0.5, 0.5], [1.0, 0.75]], gives=np.array([[0.5, 0.25], [1.0, 0.75]])),
         ),
         values("zero_ends_it", 1)(
@@ -115,7 +116,7 @@ TASK_4_3 = Task(
     core=(
         values("gap_of_a_bin", 3)(
             "The gap of a bin is the distance between its mean prediction and its share of successes.",
-            "One bin, so do it by hand: the mean prediction is .25, the share that came true is .5.",
+            "By hand, for [.25, .25], [1, 0] and one bin: the mean prediction is .25, the share that came true is .5.",
             example([0.25, 0.25], [1, 0], 1, gives=0.25),
         ),
         values("gaps_do_not_cancel", 1)(
@@ -125,7 +126,8 @@ TASK_4_3 = Task(
         ),
         values("weighted_by_share", 2)(
             "A bin counts by its share of the samples.",
-            "By hand: one sample of four is in the first bin, three are in the second. The gaps are .25 and 1/12.",
+            "By hand, for .25 and three times .75 in two bins: one sample of four is in the first, three are in the "
+            "second.",
             example([0.25, 0.75, 0.75, 0.75], [0, 1, 1, 0], 2, gives=0.125),
             example([0.125, 0.25, 0.375, 0.875], [1, 0, 0, 1], 2, gives=0.09375),
         ),
@@ -137,7 +139,7 @@ TASK_4_3 = Task(
         ),
         values("empty_bins_do_not_count", 1)(
             "A bin without samples adds nothing.",
-            "Here seven of eight bins are empty; the one sample promises .875, and it came true.",
+            "What do your lines do with a bin that holds no sample? It has no mean, and it must not count.",
             example([0.875], [1], 8, gives=0.125),
         ),
         values("ten_bins_by_default", 1)(
@@ -169,7 +171,7 @@ TASK_4_4 = Task(
     core=(
         values("least_error_wins", 3)(
             "T_1 is the value of the grid whose σ(logit / T) has the least calibration error, with 10 bins.",
-            "By hand: ln 9 promises .9 at T = 1 and .75 at T = 2, and 3 of the 4 rounds were accepted.",
+            "A logit of ln 9 promises .9 at T = 1 and .75 at T = 2. Which is nearer to 3 accepted rounds of 4?",
             example([[LN9]] * 4, [[1], [1], [1], [0]], [1.0, 2.0], gives=np.array([2.0])),
             example(
                 [[LN9], [math.log(13 / 7)], [math.log(9 / 11)]], [[1], [1], [0]], [1.0, 0.5], gives=np.array([0.5])
@@ -196,7 +198,8 @@ TASK_4_4 = Task(
         ),
         values("ties_closest_to_one", 2)(
             "Of equal errors the temperature closest to 1 wins, then the smaller.",
-            "A logit of 0 promises ½ at every temperature, so all errors are equal here.",
+            "A logit of 0 promises ½ at every temperature, so all errors are equal: which entry of the grid do your "
+            "lines keep?",
             example([[0.0], [0.0]], [[1], [0]], [1.5, 3.0, 0.5], gives=np.array([0.5])),
             example([[0.0], [0.0]], [[1], [0]], [4.0, 1.25, 0.25], gives=np.array([1.25])),
         ),

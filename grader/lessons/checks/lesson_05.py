@@ -35,23 +35,25 @@ TASK_5_1 = Task(
     core=(
         values("admits_while_theta_rises", 3)(
             "A draft token is verified as long as it raises Θ = τ · SPS(B).",
-            "By hand: Θ is 1 · 8 = 8, then 1.75 · 6 = 10.5, then 2.125 · 5 = 10.625, then 2.3125 · 3 = 6.9375.",
+            "For [[.75, .5, .5]] and speeds 8, 6, 5, 3, Θ is 1 · 8 = 8, 1.75 · 6 = 10.5, 2.125 · 5 = 10.625, 2.3125 · "
+            "3 = 6.9375.",
             example([[0.75, 0.5, 0.5]], [0.0, 8.0, 6.0, 5.0, 3.0], gives=[2]),
         ),
         values("stops_at_first_without_rise", 3)(
             "The first token that does not raise Θ ends it, even where a later one would.",
-            "By hand: Θ is 1 without drafts, and 1.8 · .5 = .9 with one. What may come later does not count.",
+            "For [[.8, .9]], Θ is 1 without drafts, and 1.8 · .5 = .9 with one. What may come later does not count.",
             example([[0.8, 0.9]], [0.0, 1.0, 0.5, 0.45], gives=[0]),
             example([[0.9] * 7], STAIRS, gives=[3]),
         ),
         values("highest_survival_first", 2)(
             "The tokens of all requests stand in one order, by their prefix survival.",
-            "The survivals are .5 and .4375 for request 0, .75 and .5625 for request 1. In which order are they tried?",
+            "For [.5, .875] and [.75, .75] the survivals are .5, .4375 and .75, .5625. In which order are they tried?",
             example([[0.5, 0.875], [0.75, 0.75]], FALLING, gives=[0, 2]),
         ),
         values("every_request_counts_from_the_start", 1)(
             "Without any draft token B = R and τ = R: every request verifies and yields one token of its own.",
-            "By hand: without a draft token B = 3, τ = 3 and Θ = 3 · 4 = 12; with one, Θ = 3.5 · 3.75 = 13.125.",
+            "For three requests B = 3 and τ = 3 without a draft token, so that Θ is 3 times entry 3; with one, entry "
+            "4 counts.",
             example([[0.5], [0.25], [0.5]], [0.0, 9.0, 8.0, 4.0, 3.75, 3.5, 1.0], gives=[1, 0, 1]),
         ),
         values("decision_follows_the_table", 1)(
@@ -96,24 +98,25 @@ TASK_5_2 = Task(
     core=(
         values("highest_survivals_get_it", 3)(
             "The `budget` tokens of the highest prefix survival are verified, whichever request they belong to.",
-            "The survivals are .5 and .25 for request 0, .75 and .375 for request 1. Which three are the best?",
+            "For [.5, .5] and [.75, .5] the survivals are .5, .25 and .75, .375. Which three are the best, and whose "
+            "are they?",
             example([[0.5, 0.5], [0.75, 0.5]], 3, gives=[1, 2]),
             example([[0.75, 0.5], [0.5, 0.75]], 1, gives=[1, 0]),
         ),
         values("survival_and_not_confidence", 2)(
             "A confident token after a doubtful one is doubtful: the product decides.",
-            "Request 0 begins with .25: how often can its second token survive?",
+            "In a request [.25, 1, 1], how often can the second token survive?",
             example([[0.25, 1.0, 1.0], [0.75, 0.5]], 2, gives=[0, 2]),
         ),
         values("budget_of_the_whole_batch", 1)(
             "The budget is a number of draft tokens of all requests together; their own tokens are not in it.",
-            "Add your lengths up: there are enough tokens here, so the sum is the budget.",
+            "Add your lengths up: where there are enough tokens, the sum is the budget.",
             example([[0.5], [0.5], [0.75]], 1, gives=[0, 0, 1]),
             example([[0.25, 0.5], [0.5, 0.75]], 0, gives=[0, 0]),
         ),
         values("ties", 2)(
             "Of equal survivals the lower request goes first, then the lower position.",
-            "All four survivals are .5 here, so the order of the batch decides.",
+            "Where survivals are equal, the order of the batch decides.",
             example([[0.5, 1.0], [0.5, 1.0]], 3, gives=[2, 1]),
         ),
         values("leftovers", 1)(
@@ -146,25 +149,27 @@ TASK_5_3 = Task(
     core=(
         values("highest_theta", 3)(
             "K is the number of draft tokens for which Θ = τ · SPS(B) is highest.",
-            "By hand: Θ is 2 · 8 = 16, 2.75 · 7 = 19.25, 3.25 · 6 = 19.5 and 3.5 · 5 = 17.5 for K = 0 to 3.",
+            "For [.5, .5], [.75] and speeds 9, 8, 7, 6, 5, Θ is 2 · 8 = 16, 2.75 · 7 = 19.25, 3.25 · 6 = 19.5, 3.5 · "
+            "5 = 17.5.",
             example([[0.5, 0.5], [0.75]], [0.0, 9.0, 8.0, 7.0, 6.0, 5.0], gives=2),
             example([[0.75, 0.5]], [0.0, 4.0, 2.0, 1.0], gives=0),
         ),
         values("later_peak_wins", 3)(
             "The search is global: a higher peak after a fall is found.",
-            "By hand: Θ is 1 · 8 = 8, 1.5 · 4 = 6 and 1.75 · 6 = 10.5 for K = 0 to 2.",
+            "For [[.5, .5]] and speeds 8, 4, 6, Θ is 1 · 8 = 8, 1.5 · 4 = 6 and 1.75 · 6 = 10.5 for K = 0 to 2.",
             example([[0.5, 0.5]], [0.0, 8.0, 4.0, 6.0], gives=2),
             example([[0.9] * 7], STAIRS, gives=7),
         ),
         values("highest_survivals_of_the_batch", 2)(
             "τ counts the highest survivals of the whole batch, whichever request they belong to.",
-            "The survivals are .5, .4375 and .75, .5625. Which of them are in τ for K = 1, and which for K = 2?",
+            "For [.5, .875] and [.75, .75] they are .5, .4375 and .75, .5625. Which are in τ for K = 1, which for K = "
+            "2?",
             example([[0.5, 0.875], [0.75, 0.75]], FALLING, gives=2),
             example([[0.25, 1.0, 1.0], [0.75]], [0.0, 9.0, 8.0, 6.5, 5.5, 5.0, 4.5], gives=1),
         ),
         values("every_request_counts_from_the_start", 1)(
             "K counts draft tokens only: with K = 0 the batch is B = R and τ = R.",
-            "By hand: for K = 0, B = 3, τ = 3 and Θ = 3 · 4 = 12; for K = 1, B = 4 and Θ = 3.5 · 3.75 = 13.125.",
+            "For three requests B = 3 and τ = 3 at K = 0, so that Θ is 3 times entry 3; at K = 1, B is 4.",
             example([[0.5], [0.25], [0.5]], [0.0, 9.0, 8.0, 4.0, 3.75, 3.5, 1.0], gives=2),
         ),
         values("decision_follows_the_table", 1)(
@@ -175,7 +180,8 @@ TASK_5_3 = Task(
         ),
         values("smallest_of_equal_budgets", 1)(
             "Of budgets with an equal Θ the smallest is taken.",
-            "Θ is 6 for K = 0 and 1.5 · 4 = 6 for K = 1: which of the two do your lines keep?",
+            "For [[.5, .5]] and speeds 6, 4, Θ is 6 for K = 0 and 1.5 · 4 = 6 for K = 1: which of the two do your "
+            "lines keep?",
             example([[0.5, 0.5]], [0.0, 6.0, 4.0, 2.0], gives=0),
         ),
         values("edges", 1)(

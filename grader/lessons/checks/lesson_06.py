@@ -65,13 +65,13 @@ TASK_6_1 = Task(
     core=(
         values("children_of_the_root", 1, part=nodes_of)(
             "With one row of logits the tree is the root's children, the likeliest first.",
-            "Two nodes hang below the root here: parent −1, depth 1. The root itself is in none of the lists.",
+            "Children of the root have parent −1 and depth 1. The root itself is in none of the lists.",
             example([log_of(1, 3)], 9, {}, 2, 9, gives=grown([1, 0], [-1, -1], [0.75, 0.25])),
         ),
         values("best_candidate_enters_next", 2, part=nodes_of)(
             "Of all candidates the one with the likeliest path enters next, wherever it hangs.",
-            "By hand: after token 0 with .6 has entered, the candidates are token 1 with .4 below the root, and .6 · "
-            "3/4 and .6 · 1/4 below token 0.",
+            "In the lesson's example, after token 0 with .6 has entered, the candidates are token 1 with .4 below the "
+            "root, and .6 · 3/4 and .6 · 1/4 below token 0. Is a bias in your numbers, and is the path in them?",
             example(
                 [log_of(6, 4), EVEN], 9, {0: log_of(3, 1)}, 2, 3, gives=grown([0, 0, 1], [-1, 0, -1], [0.6, 0.45, 0.4])
             ),
@@ -100,14 +100,14 @@ TASK_6_1 = Task(
         ),
         values("bounds_hold", 1, part=nodes_of)(
             "No node has more than width children or a depth beyond γ, and there are at most max_nodes.",
-            "Count the nodes, the children per node and the levels. What ends the tree first in each of these cases?",
+            "Count the nodes, the children per node and the levels. What ends your tree first, and what should?",
             example([log_of(1, 2, 1), log_of(1, 1, 6)], 0, {}, 1, 5, gives=grown([1, 2], [-1, 0], [0.5, 0.375])),
             example([[0.0, 1.0]], 0, {}, 2, 0, gives=grown([], [], [])),
             example([log_of(1, 3)], 0, {}, 5, 9, gives=grown([1, 0], [-1, -1], [0.75, 0.25])),
         ),
         values("ties_lower_token_then_older", 1, part=nodes_of)(
             "Ties go to the lower token id, then to the older parent, also where the width cuts.",
-            "Within a level all candidates are equally likely here: by what are they ordered first, by what second?",
+            "Where candidates are equally likely, by what are they ordered first, by what second?",
             example(
                 [[0.0] * 4, log_of(1, 1, 0, 0)],
                 0,
@@ -131,7 +131,7 @@ TASK_6_1 = Task(
         ),
         values("anchor_and_missing_rows", 1, part=nodes_of)(
             "The anchor's bias row serves the root alone; a missing row adds nothing, an unused one is not read.",
-            "Here only the anchor has a bias that is read: for which nodes does it count, and for which not?",
+            "For which nodes does the anchor's bias count, and for which not?",
             example(
                 [EVEN, log_of(1, 3)],
                 9,
@@ -172,7 +172,8 @@ TASK_6_2 = Task(
         ),
         values("other_branches_hidden", 2)(
             "A node sees nothing of another branch: no sibling, no uncle, no descendant.",
-            "Nodes 0 and 1 begin two branches here: node 2 hangs below node 0, node 3 below node 1.",
+            "For parents [-1, -1, 0, 1] nodes 0 and 1 begin two branches: node 2 hangs below node 0, node 3 below "
+            "node 1.",
             example([-1, -1, 0, 1], 1, gives=mask("11000", "10100", "11010", "10101")),
         ),
         values("whole_context_first", 1)(

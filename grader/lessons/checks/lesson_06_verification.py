@@ -39,8 +39,8 @@ TASK_6_3 = Task(
     core=(
         values("follows_the_target", 3)(
             "The path goes from the root to the child that the target wants, again and again.",
-            "By hand: at the root the target says 6, and the child with token 6 is node 2. After node 2 it says 8, and "
-            "node 2 has no children. The path holds indices of nodes.",
+            "In the lesson's example the target says 6 at the root, and the child with token 6 is node 2. After node "
+            "2 it says 8, and node 2 has no children. The path holds indices of nodes.",
             example(*TREE, [6, 7, 1, 8], gives=accepted([2], [6, 8])),
             example(*TREE, [5, 7, 1, 8], gives=accepted([0, 1], [5, 7, 1])),
         ),
@@ -116,18 +116,20 @@ TASK_6_4 = Task(
     core=(
         law("accepts_with_min_one_p_over_q", 2, outcome_of=path_of, samples=200, in_words=path_in_words)(
             "A first child x is accepted with probability min(1, p(x) / q(x)).",
-            "Here p(x) = .3 and q(x) = .6. Which rows are p and q at the root, and how is a chance of ½ made of rng?",
+            "Which rows are p and q at the root? If p(x) = .3 and q(x) = .6, how is a chance of ½ made of rng?",
             LawCase(SINGLE, {(0,): 1 / 2, (): 1 / 2}),
         ),
         law("residual_after_rejection", 2, outcome_of=path_and_tokens, samples=200, in_words=walk_in_words)(
             "After a rejection the token comes from norm(max(p − q, 0)), and not from p.",
-            "Where p exceeds q, something is still missing after a rejection: .2 of token 0 and .1 of token 1. What is "
-            "missing of token 2?",
+            "Where p exceeds q, something is still missing after a rejection: for p = (.4, .3, .3) and q = (.2, .2, "
+            ".6), .2 of token 0 and .1 of token 1. What is missing of token 2?",
             LawCase(SINGLE, {((0,), (2, 0)): 1 / 2, ((), (0,)): 1 / 3, ((), (1,)): 1 / 6}),
         ),
         law("siblings_in_turn", 3, outcome_of=path_and_tokens, samples=600, in_words=walk_in_words)(
             "The next child is tried with the residual as p, and with q renormalised without the token tried.",
-            "Child 0 passes with .1/.6; then p = (0, .2, .8) and q = (0, .75, .25), and child 1 passes with 4/15.",
+            "Children are tried in the order of their indices, each with a random number of its own. In the lesson's "
+            "example child 0 passes with .1/.6; then p = (0, .2, .8) and q = (0, .75, .25), and child 1 passes with "
+            "4/15.",
             LawCase(PAIR, {((0,), (0, 2)): 1 / 6, ((1,), (1, 2)): 2 / 9, ((), (2,)): 11 / 18}),
         ),
         law("fresh_rows_after_acceptance", 2, outcome_of=path_and_tokens, samples=200, in_words=walk_in_words)(
@@ -137,7 +139,7 @@ TASK_6_4 = Task(
         ),
         values("sure_target_is_followed", 2)(
             "Where the target is sure of its tokens, the path is the one that it says, whatever rng draws.",
-            "Every p here is 0 or 1, so nothing is left to chance: not even a random number of 0 accepts p = 0.",
+            "Where every p is 0 or 1 nothing is left to chance: not even a random number of 0 accepts p = 0.",
             example([0, 1], [-1, -1], [HALVES] * 3, [SURE_1, SURE_0, SURE_0], Seed(0), gives=accepted([1], [1, 0])),
             example([0], [-1], [HALVES] * 2, [SURE_1, SURE_0], Seed(0, (0.0,)), gives=accepted([], [1])),
             example([0], [-1], [HALVES] * 2, [SURE_0, SURE_1], Seed(0, (0.0,)), gives=accepted([0], [0, 1])),

@@ -61,7 +61,8 @@ TASK_7_2 = Task(
     core=(
         values("target_decides", 3)(
             "Drafts are accepted while they equal the target's choice; the target's next token follows.",
-            "Emit the accepted drafts, then target_tokens[accepted]: a correction, or the bonus after the last draft.",
+            "Compare key by key. tokens: the accepted drafts, then the target's choice after them. verified_rows: the "
+            "anchor's and one per verified draft. dropped_rows: those of drafts that were verified and rejected.",
             example([5, 7, 2], [0.9, 0.8, 0.3], [5, 6, 1, -1], 0.5, gives=round_of(3, 1, [5, 6])),
             example([5, 7], [0.75, 0.75], [5, 7, 1], 0.5, gives=round_of(3, 2, [5, 7, 1])),
             example([5, 7], [0.75, 0.75], [3, 7, 1], 0.5, gives=round_of(3, 0, [3])),
@@ -75,7 +76,7 @@ TASK_7_2 = Task(
         ),
         values("nothing_verified_is_plain", 1)(
             "With ℓ = 0, or without drafts, the round is a step of plain decoding: one row, one token.",
-            "Do not force a draft through: here ℓ may be 0. The anchor's row is still computed.",
+            "Do not force a draft through: ℓ may be 0. The anchor's row is still computed.",
             example([5, 7], [0.25, 0.75], [3, -1, -1], 0.5, gives=round_of(1, 0, [3])),
         ),
     ),
@@ -150,7 +151,7 @@ TASK_7_4 = Task(
         ),
         values("only_recent_rounds_count", 2)(
             "Rounds before the last `patience` ones change nothing.",
-            "Only the last two rounds of this example count: (1 + 3) / 2 = 2 tokens per round.",
+            "With a patience of 2 only the last two rounds count: [1, 1, 3] has (1 + 3) / 2 = 2 tokens per round.",
             example([4, 4, 4], [1, 1, 3], 1.5, 2, 8, gives=True),
         ),
         values("too_early_to_judge", 1)(

@@ -122,11 +122,12 @@ TASK_8_8 = Task(
             "A token that the target likes better than the drafter does always passes, be it the target's best or not.",
             example([0], [[0.25, 0.5, 0.25]], [[0.25, 0.25, 0.5]], [0.75], gives=1),
             example([1, 0], [[0.125, 0.125, 0.75]] * 2, [[0.125, 0.25, 0.625]] * 2, [0.9, 0.9], gives=2),
+            example([0, 0], [EVEN] * 2, [[0.25, 0.5, 0.25]] * 2, [0.375, 0.375], gives=2),
         ),
         values("sure_drafter_pays", 1)(
             "A drafter that is surer of its token than the target is rejected in proportion.",
-            "Here q(x) is above every p, so the divisor is larger than the target's maximum. No uniform is below "
-            "a ratio of 0: compare with <.",
+            "q(x) may be above every p: then the divisor is larger than the target's maximum. No uniform is below a "
+            "ratio of 0: compare with <.",
             example([0], [[0.75, 0.125, 0.125]], [[0.375, 0.375, 0.25]], [0.75], gives=0),
             example([0], [EVEN], [[0.0, 0.5, 0.5]], [0.0], gives=0),
             example([0], [EVEN], [[0.25, 0.5, 0.25]], [0.5], gives=0),

@@ -78,7 +78,8 @@ TASK_9_2 = Task(
     core=(
         values("anchor_and_drafts", 3)(
             "A request has one row for its anchor and one for each draft, at the positions that follow its cache.",
-            "1 + ℓ rows; the anchor's position is cache_rows[r]. starts is [0, 1 + ℓ] for one request.",
+            "Compare list by list. How many rows has a request, and where in the text does its first one stand, which "
+            "is the anchor's? starts has one entry more than there are requests.",
             example([2], [5], gives=flat([0, 0, 0], [5, 6, 7], [0, 3])),
         ),
         values("requests_end_to_end", 3)(
@@ -116,7 +117,7 @@ TASK_9_3 = Task(
     core=(
         values("straight_lines_in_time", 3)(
             "Between two measured sizes the time lies on a straight line, and the entry is 1 over it.",
-            "At size 2 of this example the time is .5, halfway between .25 and .75, so there are 2 steps per second.",
+            "Halfway between .25 s at size 1 and .75 s at size 3 the time is .5 s, so there are 2 steps per second.",
             example([1, 3], [0.25, 0.75], 3, gives=[0.0, 4.0, 2.0, 4 / 3]),
         ),
         values("table_ends_at_largest", 2)(
@@ -166,8 +167,8 @@ TASK_9_4 = Task(
         ),
         values("one_left_out", 3)(
             "The interval comes from the speed-ups without one prompt each, and lies around that of all prompts.",
-            "The variance is (n − 1) / n times the sum of (s − mean)² over the n speed-ups s. The factor makes up for "
-            "how alike they are.",
+            "The variance is (n − 1) / n times the sum of (s − mean)² over the n speed-ups s: check the factor, "
+            "np.var divides by n already. It makes up for how alike they are.",
             example(
                 *([10, 10, 10], [1.0, 1.0, 1.0], [10, 10, 10], [0.5, 0.25, 0.125]),
                 gives=around(24 / 7, math.sqrt(2 / 3 * sum((s - 56 / 15) ** 2 for s in (16 / 3, 16 / 5, 8 / 3)))),
