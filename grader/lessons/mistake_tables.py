@@ -14,7 +14,7 @@ import numpy as np
 
 from dspark_mini import clinic_bugs
 from dspark_mini.workspace import own_folder
-from grader.check.diagnosis import Known, Law, Probe, Table, answers_of, table_to_json
+from grader.check.diagnosis import Known, Law, Probe, Table, answers_of, fits, table_to_json
 from grader.check.judges import NotStarted, Stopped, Values
 from grader.lessons import checks, hidden, mistakes, mutants
 from grader.lessons.checks import TASKS
@@ -115,7 +115,8 @@ def _laws(task: Task, function: Function) -> tuple[Law, ...]:
 
 def _differ(laws: Sequence[Law], right: Sequence[Law]) -> bool:
     """Tell whether a law is farther from the right one than chance would have it."""
-    return any(sum(abs(law.get(o, 0.0) - one.get(o, 0.0)) for o in {*law, *one}) > 0.2 for law, one in zip(laws, right))
+    draws = [Counter({outcome: round(DRAWS * share) for outcome, share in law.items()}) for law in laws]
+    return not all(map(fits, right, draws))
 
 
 # --- Mistakes of any task ---------------------------------------------------------------------------------------------
