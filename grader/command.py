@@ -248,9 +248,10 @@ def _unsaved_note(notebook: Path, result: Result) -> str:
 
 
 def _report_notes(reports: list[Report]) -> Iterator[str]:
-    """Yield what results do not tell, each with the tasks that it is about."""
-    for note in dict.fromkeys(report.note for report in reports if report.note):
-        yield f"{', '.join(report.task for report in reports if report.note == note)}: {note}"
+    """Yield what a pass does not tell, each with the tasks that it is about; a score is not in the table."""
+    passed = [report for report in reports if report.passed and not report.scores]
+    for note in dict.fromkeys(report.note for report in passed if report.note):
+        yield f"{', '.join(report.task for report in passed if report.note == note)}: {note}"
 
 
 def _next_step(results: list[tuple[Path, Result]]) -> str:
