@@ -109,7 +109,7 @@ def report(folder: Path, members: Class, **more: str) -> tuple[str, str]:
         base: dict[str, Any] = {"submission": file.stem, "lesson": LESSON, "score": 1, "max_score": 9}
         results.append(base | {"status": "partial", "tasks": tasks})
     said: list[str] = []
-    write_outputs(results, files, GradeOptions(similarity=folder / "alike.html"), said.append)
+    write_outputs(results, files, GradeOptions(similarity=folder / "alike.html"), said.append, [])
     return said[0], (folder / "alike.html").read_text(encoding="utf-8")
 
 
