@@ -28,7 +28,7 @@ from dspark_mini.workspace import (
 )
 
 if TYPE_CHECKING:
-    from dspark_mini.race import RaceOptions
+    from dspark_mini.race_options import RaceOptions
 
 COMMAND_GROUP = "dspark_mini.commands"  # entry points: functions that add commands to the app
 # What pyproject.toml declares, for a copy on PYTHONPATH or an installation older than the declaration.
@@ -165,7 +165,7 @@ def race(
     from dspark_mini.backends import model_errors, restart_on_one_thread
 
     restart_on_one_thread()
-    from dspark_mini.race import DEFAULT_METHODS, RaceOptions
+    from dspark_mini.race_options import DEFAULT_METHODS, RaceOptions
     from dspark_mini.race_own import POLICY
     from dspark_mini.race_view import list_words, run_race
 

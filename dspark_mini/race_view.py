@@ -28,9 +28,7 @@ from dspark_mini.lm import prompts as domain_prompts
 from dspark_mini.odds import RoundOdds
 from dspark_mini.race import (
     MOST_PROMPTS,
-    PLAIN_NAME,
     RACE_SECONDS,
-    RaceOptions,
     Run,
     TimedText,
     drafter_of,
@@ -40,6 +38,7 @@ from dspark_mini.race import (
     time_methods,
     verify_ratio,
 )
+from dspark_mini.race_options import PLAIN_NAME, RaceOptions
 from dspark_mini.race_own import lend_to_model
 from dspark_mini.race_table import closing_lines, result_table
 from dspark_mini.terminal import say

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dspark_mini.race import PLAIN_NAME, RaceOptions
+from dspark_mini.race_options import PLAIN_NAME, RaceOptions
 from dspark_mini.race_own import needs
 from dspark_mini.workspace import UserError
 from grader.lessons.checks import TASKS

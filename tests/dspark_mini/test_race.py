@@ -20,7 +20,6 @@ from dspark_mini.race import (
     FEWEST_PROMPTS,
     MOST_PROMPTS,
     TREES,
-    RaceOptions,
     Run,
     acceptance_by_position,
     enough,
@@ -28,6 +27,7 @@ from dspark_mini.race import (
     time_methods,
     verify_ratio,
 )
+from dspark_mini.race_options import RaceOptions
 from dspark_mini.replay import COSTS, Replay, fixed, load_recordings, replay_all
 from dspark_mini.toy import ToyAutoregressiveDrafter, ToyDrafter, ToyTarget
 from dspark_mini.trace import PARTS

@@ -21,7 +21,7 @@ from dspark_mini import appendix, backends, cli, race_view
 from dspark_mini.backends import hardware, load_model, model_errors
 from dspark_mini.engine import Round
 from dspark_mini.lm import SmallLM, load
-from dspark_mini.race import METHODS, RaceOptions
+from dspark_mini.race_options import METHODS, RaceOptions
 from dspark_mini.race_table import closing_lines, result_table
 from dspark_mini.race_view import legend, list_words, round_text, run_race
 from dspark_mini.workspace import UserError

@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from dspark_mini.race import METHODS, RaceOptions
+from dspark_mini.race_options import METHODS, RaceOptions
 from dspark_mini.race_own import needs
 from dspark_mini.workspace import UserError
 from grader.lessons.checks import TASKS
