@@ -56,7 +56,7 @@ BOMBS: dict[str, tuple[str, str]] = {
         "0 fail", function("x = []\n    for _ in range(1000): x = [x]\n    return x")
     ),
     "a result that holds itself": ("0 fail", function("x = []\n    x.append(x)\n    return x")),
-    "an error of 100 MB": ("0 error", function("raise KeyError('x' * 10 ** 8)")),
+    "an error of 100 MB": ("0 error | 0 timeout", function("raise KeyError('x' * 10 ** 8)")),
     "an error with a name of a megabyte": ("0 error", function("raise type('N' * 10 ** 6, (Exception,), {})")),
     "twenty megabytes of prints": ("full pass", "for _ in range(20): print('x' * 10 ** 6)\n# %%\nRIGHT"),
     "a flood on its own descriptors": (

@@ -1,6 +1,5 @@
 """What graded code may import is the same everywhere, and an import that is not used costs nothing."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ from grader.notebook import CheckFailed, check
 from grader.read.submissions import Source
 from grader.run.child.imports import foreign_modules
 from grader.run.grading import grade
-from grader.run.process import child_library
 
 SOURCE = """
 import math
@@ -43,12 +41,6 @@ def namespace() -> dict[str, Any]:
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(SOURCE, names)
     return names
-
-
-@pytest.fixture(scope="module")
-def library() -> Iterator[Path]:
-    with child_library() as folder:
-        yield folder
 
 
 def test_packages_that_grading_lacks_are_named_where_they_are_used(namespace: dict[str, Any]) -> None:
