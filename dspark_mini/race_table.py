@@ -50,20 +50,7 @@ def closing_lines(runs: Sequence[Run], ratio: float, machine: Mapping[str, Any])
         ),
     ]
     drafting = [run for run in runs if run["expected_speedup"] is not None]
-    if drafting:
-        counts = ", ".join(f"{domain} {n}" for domain, n in dict((r["domain"], r["prompts"]) for r in runs).items())
-        lines.append(
-            _("Speed-up measured, ± its 95 % interval (prompts: {counts}); in brackets expected:", counts=counts)
-        )
-    for method in dict.fromkeys(run["method"] for run in drafting):
-        speedups = ", ".join(
-            f"{run['domain']} {run['speedup']:.2f}{_error(run)} ({run['expected_speedup']:.2f})"
-            for run in drafting
-            if run["method"] == method
-        )
-        lines.append(f"  {method:<14}  {speedups}")
-    if drafting:
-        lines.append(_("Expected: τ·T_target / (T_draft + T_head + T_verify)."))
+    lines += _speedup_lines(runs, drafting) if drafting else []
     lines += [_mismatch_line(run, mismatch) for run in drafting for mismatch in run["mismatches"] or ()]
     where = machine["accelerator"] or machine["cpu"]
     threads = _("one thread") if machine["threads"] == 1 else _("number of threads not limited")
@@ -71,6 +58,20 @@ def closing_lines(runs: Sequence[Run], ratio: float, machine: Mapping[str, Any])
         *lines,
         _("Measured on {where}, {threads}, {backend}.\n", where=where, threads=threads, backend=machine["backend"]),
     ]
+
+
+def _speedup_lines(runs: Sequence[Run], drafting: Sequence[Run]) -> list[str]:
+    """Return the measured and the expected speed-ups, one line per method."""
+    counts = ", ".join(f"{domain} {n}" for domain, n in {run["domain"]: run["prompts"] for run in runs}.items())
+    lines = [_("Speed-up measured, ± its 95 % interval (prompts: {counts}); in brackets expected:", counts=counts)]
+    for method in dict.fromkeys(run["method"] for run in drafting):
+        speedups = ", ".join(
+            f"{run['domain']} {run['speedup']:.2f}{_error(run)} ({run['expected_speedup']:.2f})"
+            for run in drafting
+            if run["method"] == method
+        )
+        lines.append(f"  {method:<14}  {speedups}")
+    return [*lines, _("Expected: τ·T_target / (T_draft + T_head + T_verify).")]
 
 
 def _error(run: Run) -> str:
