@@ -56,6 +56,8 @@ def compared(matched: Sequence[Pair], name: str) -> list[str]:
     for before, now in changed:
         lines.append(f"{_who(now)}: {_score(before)} → {_score(now)}{_why(now)}")
         lines += [f"  {line}" for line in _tasks(before, now)] if now["tasks"] and before["tasks"] else []
+    still = [now for before, now in matched if before and now and now["score"] is None and not _differ(before, now)]
+    lines += [f"{_who(now)}: still {_score(now)}{_why(now)}" for now in still]
     lines += [f"{_who(now)}: new, {_score(now)}{_why(now)}" for now in new]
     return lines + [f"{_who(before)}: gone, had {_score(before)}" for before in gone]
 
@@ -65,8 +67,7 @@ def _key(result: Result) -> tuple[str, str | None]:
 
 
 def _differ(before: Result, now: Result) -> bool:
-    """Tell whether to speak of a result: whoever has no score now is always named."""
-    return now["score"] is None or _score(before) != _score(now) or any(_tasks(before, now))
+    return _score(before) != _score(now) or any(_tasks(before, now))
 
 
 def _tasks(before: Result, now: Result) -> Iterator[str]:

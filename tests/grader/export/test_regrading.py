@@ -51,6 +51,11 @@ def test_a_comparison_names_who_changed_with_properties_and_who_is_new_gone_or_w
     ]
     new[1]["tasks"][0]["properties"][1]["passed"] = True
     assert compared(pairs(old, new), "old.json")[4] == "  2.1 f: partial 9/14 → partial 9/14; now holds: ties"
+    assert compared(pairs(new, new), "old.json") == [
+        "Compared with old.json: 0 changed, 5 as before, 0 new, 0 gone.",
+        f"cy ({LESSON}): still ungraded. The sandbox does not start.",
+        "eve: still unreadable. It is not text in UTF-8.",
+    ]
 
 
 def test_the_higher_score_is_kept_over_several_gradings_and_no_score_never_becomes_a_number(tmp_path: Path) -> None:
