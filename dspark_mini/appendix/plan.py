@@ -36,7 +36,7 @@ STAGES = (  # math and chat come first; copying the names in a function takes lo
     Stage(steps=1300, learning_rate=3e-3, length=255, domain_weights=(1 / 3, 1 / 3, 1 / 3)),
     Stage(steps=600, learning_rate=2e-3, length=160, domain_weights=(1 / 4, 1 / 2, 1 / 4)),
 )
-DRAFTER_STEPS = 1800  # of every drafter
+DRAFTER_STEPS = 2000  # of every drafter
 ROWS = 3000  # texts written by the target, from which drafters learn
 SHIPPED_DRAFTERS = {
     "dflash": DrafterShape(layout="dflash", head="none"),

@@ -132,7 +132,10 @@ def _figure_7_8(ours: Ours) -> str:
             over = ", ".join(f"{_mean(one)} ({one['low']:.2f} to {one['high']:.2f})" for one in ratios)
             parts.append(
                 f"{traffic}, {requests} requests: {budgets} drafts per request; throughput of the scheduler over the "
-                f"best fixed length: {over}"
+                f"best fixed length: {over}; replayed: "
+                + ", ".join(f"{_mean(row['possible']['scheduled'])}" for row in rows)
+                + ", where an oracle gains "
+                + ", ".join(f"{_mean(row['possible']['oracle'])}" for row in rows)
             )
     return "<br>".join(parts)
 

@@ -36,6 +36,11 @@ class StepTimes:
         verify = start + max(slope, 0.0) * np.arange(self.batch[-1] + 1)
         return 1.0 / (self.draft + self.rest + np.maximum(verify, min(self.verify)))
 
+    def round_seconds(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the seconds of a round that verifies so many rows, as measured. (…)"""
+        verify = np.maximum.accumulate(self.verify)  # a larger batch never takes less; medians are noisy
+        return self.draft + self.rest + np.interp(rows, self.batch, verify)
+
     def to_json(self) -> dict[str, Any]:
         """Return the times as plain data."""
         return {

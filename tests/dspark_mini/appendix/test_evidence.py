@@ -16,6 +16,7 @@ from dspark_mini.appendix.drafters import make_drafter  # noqa: E402
 from dspark_mini.appendix.evidence import acceptance, confidence, serving  # noqa: E402
 from dspark_mini.appendix.evidence.experiments import reproduce  # noqa: E402
 from dspark_mini.appendix.evidence.recordings import Recorder, Recording  # noqa: E402
+from dspark_mini.appendix.evidence.replayed import possible_gains  # noqa: E402
 from dspark_mini.appendix.evidence.report import BEGIN, END, write_report  # noqa: E402
 from dspark_mini.appendix.evidence.settings import EXPERIMENTS, Settings  # noqa: E402
 from dspark_mini.appendix.evidence.statistics import area_under_curve, over_repeats, ratio  # noqa: E402
@@ -154,6 +155,14 @@ def test_the_table_of_steps_per_second_follows_a_line_that_never_falls() -> None
     assert np.ptp(falling) < 1e-9
     lengths = random_lengths(17, 4, 5, np.random.default_rng(0))
     assert lengths.sum() == 17 and lengths.max() <= 5 and lengths.shape == (4,)
+
+
+def test_no_way_to_choose_verify_lengths_gains_more_than_the_oracle() -> None:
+    runs = [synthetic_rounds(rate, 7, 1.0) for rate in (0.5, 0.9)]
+    free, steep = StepTimes(0.01, (4, 32), (0.02, 0.02)), StepTimes(0.0, (4, 32), (0.03, 0.08))
+    assert possible_gains(runs, free, 4, (1, 7))["oracle"]["mean"] == pytest.approx(1.0)  # nothing to save
+    gains = possible_gains(runs, steep, 4, (1, 3, 5, 7))
+    assert gains["oracle"]["mean"] > gains["scheduled"]["mean"] + 0.02 and gains["scheduled"]["low"] > 1.02
 
 
 def test_the_lagged_budget_uses_confidences_two_rounds_old() -> None:
