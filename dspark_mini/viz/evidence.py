@@ -212,6 +212,21 @@ def figure_7_8(entry: Entry) -> Picture | None:
     return figure
 
 
+def training(entry: Entry) -> Picture | None:
+    """Draw how the chance of acceptance rose while the drafters were trained."""
+    if not entry["ours"]:
+        return None
+    figure, (ax,) = _axes(["training"], "steps", width=6.0)
+    for name, curve in entry["ours"]["overlap"].items():
+        if name in DRAFTERS:
+            steps = [entry["ours"]["steps_per_point"] * (k + 1) for k in range(len(curve))]
+            _curve(ax, steps, [{"mean": value} for value in curve], DRAFTERS[name], name)
+    label_axes(ax, y="chance of acceptance")
+    legend(figure, handle_length=3.0)
+    return figure
+
+
 PICTURES: dict[str, Callable[[Entry], Picture | None]] = {
-    function.__name__: function for function in (table_1, figure_2, figure_3, figure_4, figure_5, figure_6, figure_7_8)
+    function.__name__: function
+    for function in (table_1, figure_2, figure_3, figure_4, figure_5, figure_6, figure_7_8, training)
 }

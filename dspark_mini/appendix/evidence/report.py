@@ -45,7 +45,19 @@ def comparison(results: Mapping[str, Any]) -> str:
             says = re.sub(r" \((Figure|Table) \d+\)", "", " ".join(SAYS[sentence] for sentence in sentences))
             rows.append(f"| **{title}.** {says} | {here(ours) if ours else NOT_MEASURED} |")
             reasons.append(f"- **{title}.** {results[name]['differs']}")
-    return "\n".join([*rows, "", "Why they differ:", "", *reasons])
+    trained = results.get("training", {}).get("ours")
+    return "\n".join([*rows, "", "Why they differ:", "", *reasons, *(["", _training(trained)] if trained else [])])
+
+
+def _training(ours: Ours) -> str:
+    seconds, rises = ours["cpu_seconds"], ours["rise_in_the_last_tenth"]
+    target = sum(value for name, value in seconds.items() if name.startswith("target"))
+    last = max(rises, key=rises.__getitem__)
+    return (
+        f"Training took {seconds['all'] / 60:.0f} minutes of processor time, {target / 60:.0f} of them for the target. "
+        f"Each of the {len(rises)} drafters had {len(ours['overlap'][last]) * ours['steps_per_point']} steps; in the "
+        f"last tenth its chance of acceptance rose by at most {rises[last]:.3f} ({last})."
+    )
 
 
 def _percents(estimate: Mapping[str, Any] | None) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 from dspark_mini.appendix.plan import DEPTHS, SEEDS, block_name, layers_name, seed_name
 from dspark_mini.kinds import number, whole
 
-EXPERIMENTS = ("table_1", "figure_2", "figure_3", "figure_4", "figure_5", "figure_6", "figure_7_8")
+EXPERIMENTS = ("table_1", "figure_2", "figure_3", "figure_4", "figure_5", "figure_6", "figure_7_8", "training")
+FORMAT = 2  # of the results; those of another one are measured again
 HEADS = ("dspark", "dspark-gated", "dspark-rnn", "domino")
 COMPARED = ("autoregressive", "dflash", "dflash-ce", *HEADS)  # the drafters of Table 1
 PAIR = ("dflash", "dspark")  # those of Figures 3 and 4
@@ -21,6 +22,7 @@ DRAFTERS = {  # those of the figures
     "figure_5": ("dspark",),
     "figure_6": ("dspark",),
     "figure_7_8": ("dspark",),
+    "training": (),
 }
 
 
@@ -69,6 +71,7 @@ class Settings:
     def provenance(self, experiment: str) -> dict[str, Any]:
         """Return everything an experiment's results depend on; if any of it changes, it runs again."""
         out: dict[str, Any] = {
+            "format": FORMAT,
             "prompts_of_a_domain": self.prompts,
             "max_new_tokens": self.max_new_tokens,
             "weights": {name: self.weights_hash(name) for name in ("target", *self.drafters(experiment))},
@@ -77,4 +80,6 @@ class Settings:
             out["training_seeds"] = list(self.seeds)
         if experiment == "figure_7_8":
             out |= {"concurrency": list(self.concurrency), "served_seconds": self.served_seconds}
+        if experiment == "training":
+            out["records"] = sorted(path.name for path in self.weights.glob("*.training.json"))
         return out

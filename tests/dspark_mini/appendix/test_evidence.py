@@ -195,6 +195,8 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     drafter = make_drafter(drafter_shape, shape)
     torch.nn.init.normal_(drafter.head.next.weight)  # a head strong enough to change the drafts
     save_model(folder / "dspark.safetensors", drafter, drafter_shape)
+    record = {"cpu_seconds": 60.0, "steps_per_point": 50, "loss": [2.0] * 20, "overlap": [0.5] * 18 + [0.6, 0.7]}
+    (folder / "dspark.training.json").write_text(json.dumps(record))
     return folder
 
 
@@ -214,6 +216,7 @@ def test_every_experiment_runs_once_and_names_missing_weights(weights: Path, tmp
     assert (
         f"math {percent(cut[0]['acceptance_rate']['mean'])} → {percent(cut[-1]['acceptance_rate']['mean'])} %" in text
     )
+    assert "1 minutes of processor time" in text and "1000 steps" in text and "at most 0.150 (dspark)" in text
     drawn = {path.stem for path in tmp_path.glob("*.svg")}
     assert drawn == set(EXPERIMENTS) - {"figure_4"}  # it has no weights at all
     (tmp_path / "recordings").rename(tmp_path / "moved")
