@@ -184,6 +184,7 @@ TASK_2_3 = Task(
 
 
 def record(mode: str, block: list[int], budget: int) -> dict[str, Any]:
+    """Write a record down."""
     lengths = {"proposed": len(block), "verify_budget": budget}
     return {"mode": mode, "block_tokens": block, "verify_tokens": block[:budget]} | lengths
 

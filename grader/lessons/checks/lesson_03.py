@@ -63,6 +63,7 @@ DRAWS = 300  # the known wrong rules are far off
 
 
 def drawn_tokens(result: Any) -> tuple[int, ...]:
+    """Take the tokens out of a result."""
     return tuple(int(token) for token in result[0])
 
 
@@ -178,14 +179,14 @@ TASK_3_2 = Task(
 
 
 def step(state: list[float], bias: list[float], *args: Any) -> Example:
+    """Write an example of a new state and its bias."""
     return example(*args, gives=(np.array(state), np.array(bias)))
 
 
-BY_HAND = step(
-    [1.625], [2.0, -1.0], [2.0], [0.0], [1.0], [[0.0] * 3, [0.0] * 3, [LN3, LN3 / 2, LN3 / 2]], [[4.0, -2.0]]
-)
-EMPTY_STATE = step([0.4], [1.0], [0.0], [1.0], [0.0], [[0.0] * 3, [-LN4, LN3 / 2, LN3 / 2], [0.0] * 3], [[2.0]])
-LONG_HIDDEN = step([0.25], [1.0], [0.0], [0.0], [0.0, 1.0], [*[[0.0] * 3] * 3, [0.0, LN3 / 2, LN3 / 2]], [[2.0]])
+ZEROS = [0.0] * 3
+BY_HAND = step([1.625], [2.0, -1.0], [2.0], [0.0], [1.0], [ZEROS, ZEROS, [LN3, LN3 / 2, LN3 / 2]], [[4.0, -2.0]])
+EMPTY_STATE = step([0.4], [1.0], [0.0], [1.0], [0.0], [ZEROS, [-LN4, LN3 / 2, LN3 / 2], ZEROS], [[2.0]])
+LONG_HIDDEN = step([0.25], [1.0], [0.0], [0.0], [0.0, 1.0], [*[ZEROS] * 3, [0.0, LN3 / 2, LN3 / 2]], [[2.0]])
 
 TASK_3_3 = Task(
     id="3.3",
@@ -236,7 +237,7 @@ TASK_3_3 = Task(
             "Sums of thousands open or shut the gate; nothing becomes NaN.",
             "exp overflows for a large x or a large −x, and inf / inf is NaN. The lesson's text has a form of σ "
             "without exp.",
-            step([5.0], [3.0], [5.0], [1.0], [1.0], [[0.0] * 3, [4000.0, 1.0, 4000.0], [0.0] * 3], [[3.0]]),
+            step([5.0], [3.0], [5.0], [1.0], [1.0], [ZEROS, [4000.0, 1.0, 4000.0], ZEROS], [[3.0]]),
         ),
     ),
 )  # fmt: skip

@@ -14,6 +14,7 @@ from grader.run.child.calling import Seed, call
 
 
 def accepted(path: list[int], tokens: list[int]) -> dict[str, Any]:
+    """Write a result down."""
     return {"path": path, "tokens": tokens}
 
 
@@ -74,19 +75,23 @@ DOWN = call([0, 1], [-1, 0], [HALVES, [0.375, 0.625], HALVES], [[0.25, 0.75], HA
 
 
 def path_and_tokens(result: dict[str, list[int]]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Take the accepted path and the tokens out of a result."""
     return tuple(result["path"]), tuple(result["tokens"])
 
 
 def path_of(result: dict[str, list[int]]) -> tuple[int, ...]:
+    """Take the accepted path out of a result."""
     return tuple(result["path"])
 
 
 def path_in_words(path: tuple[int, ...]) -> str:
+    """Say which nodes a path accepts."""
     nodes = ", ".join(map(str, path))
     return f"accepts node{'s' * (len(path) > 1)} {nodes}" if path else "accepts no node"
 
 
 def walk_in_words(outcome: tuple[tuple[int, ...], tuple[int, ...]]) -> str:
+    """Say which nodes are accepted, and which token is drawn after them."""
     path, tokens = outcome
     return f"{path_in_words(path)}, then draws token {tokens[-1]}"
 

@@ -56,6 +56,7 @@ TASK_9_1 = Task(
 
 
 def flat(requests: list[int], positions: list[int], starts: list[int]) -> dict[str, list[int]]:
+    """Write a flat batch down."""
     return {"requests": requests, "positions": positions, "starts": starts}
 
 
@@ -141,6 +142,7 @@ TASK_9_3 = Task(
 
 
 def around(speedup: float, error: float) -> dict[str, float]:
+    """Write a speed-up down with its 95 % interval, given its standard error."""
     return {"speedup": speedup, "low": speedup - 1.96 * error, "high": speedup + 1.96 * error}
 
 

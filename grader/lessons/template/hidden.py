@@ -10,11 +10,13 @@ def leads(block_logits):
 
 
 def random_blocks(rng):
+    """Blocks of every small shape."""
     for _ in range(10):
         yield call(rng.normal(size=rng.integers(1, 6, size=2)))
 
 
 def equal_logits(rng):
+    """Blocks in which no token leads."""
     yield call([[float(rng.integers(-9, 9))] * 4])
     yield call(rng.normal(size=(3, 1)))
 
