@@ -45,9 +45,10 @@ def rnn_steps(weights: Weights, w1: Floats) -> Callable[[Floats], Step]:
     rank = w1.shape[1]
     of_state, of_token, of_hidden = np.split(weights["head.joint.weight"].T, [rank, 2 * rank])
     of_state, by_token = np.ascontiguousarray(of_state), w1 @ of_token  # (V, 3r)
+    offset = weights.get("head.joint.bias", np.zeros(3 * rank, np.float32))  # DeepSpec's has one
 
     def block(hidden: Floats) -> Step:
-        by_position = hidden @ of_hidden  # (γ, 3r)
+        by_position = hidden @ of_hidden + offset  # (γ, 3r)
 
         def step(k: int, state: Floats, previous: int) -> tuple[Floats, Floats]:
             gate, candidate, output = np.split(state @ of_state + by_token[previous] + by_position[k], 3)
@@ -114,6 +115,7 @@ class DraftHead:
         self.bias: Any = {}
         self.steps: Callable[[Floats], Step] | None = None
         self.w1: Floats | None = None
+        self.weight: Floats | None = None  # of the confidence head
         self.factors = np.zeros((vocabulary, 1), np.float32), np.zeros((1, vocabulary), np.float32)
         if shape.head == "none":
             return
@@ -123,7 +125,8 @@ class DraftHead:
         w2 = spread(weights["head.next.weight"].T, shape.draft_vocabulary, vocabulary, missing=0.0)
         self.w2 = w2.astype(np.float32)  # (r, V)
         self.factors = self.w1, self.w2
-        self.weight, self.offset = weights["head.confidence.weight"][0], float(weights["head.confidence.bias"][0])
+        if shape.confidence != "none":
+            self.weight, self.offset = weights["head.confidence.weight"][0], float(weights["head.confidence.bias"][0])
         if shape.head == "markov":
             self.bias = LowRankHead(self.w1, self.w2)
         else:
@@ -159,19 +162,19 @@ class DraftHead:
     def confidences(self, hidden: Floats, anchor: int, tokens: Sequence[int], base: Logits) -> list[float]:
         """Return the probability that each draft is accepted if all before it are, (γ,).
 
-        The confidence head reads h_k and the token before position k. DFlash has no such head; the highest
-        probability of each row stands in for it.
+        The confidence head reads h_k and the token before position k. Without one, as in DFlash, the highest
+        probability of each row of base logits stands in for it.
         """
-        if self.w1 is None:
+        if self.weight is None:
             return best_probabilities(base)
         chances: list[float] = (1.0 / (1.0 + np.exp(-self.confidence_logits(hidden, anchor, tokens)))).tolist()
         return chances
 
     def confidence_logits(self, hidden: Floats, anchor: int, tokens: Sequence[int]) -> NDArray[np.float64]:
         """Return the logits of the confidence head, (γ,)."""
-        assert self.w1 is not None
+        assert self.w1 is not None and self.weight is not None
         previous = self.w1[[anchor, *tokens][:-1]]  # (γ, r)
-        inputs: Floats = np.concatenate((hidden[: len(tokens)], previous), axis=1)  # (γ, d + r)
+        inputs: Floats = np.concatenate((hidden[: len(tokens)], previous), axis=1)[:, : len(self.weight)]  # (γ, d + r)
         logits: NDArray[np.float64] = (inputs @ self.weight).astype(np.float64) + self.offset
         return logits
 

@@ -29,7 +29,7 @@ class SmallLM:
 
     target: Any  # a LanguageModel, or its torch adapter
     drafters: dict[str, Any]
-    tokenizer: Tokenizer
+    tokenizer: Any  # a Tokenizer, or the Text of a Hugging Face folder
     accelerator: str | None = None  # name of the GPU that it runs on
 
     def clear(self) -> None:

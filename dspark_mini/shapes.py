@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from dspark_mini.kinds import whole
 
 HEADS = ("none", "markov", "gated", "rnn", "gru")  # gru is Domino's
+CONFIDENCES = ("markov", "hidden", "none")
 LAYOUTS = ("dflash", "dspark")
 
 
@@ -24,20 +25,23 @@ class TargetShape:
     rope_theta: float = 10_000.0
     eps: float = 1e-5
     tied: bool = True  # the output head shares the embedding's weights
-    feature_layers: tuple[int, ...] = (1, 4, 6)  # drafters read the hidden states after these layers
+    feature_layers: tuple[int, ...] = (1, 4, 6)  # drafters read the hidden states after these layers; −1: the embedding
+    head_dim: int | None = None  # d_h; None: width / heads
+    qk_norm: bool = False  # an RMSNorm of each query and key, as in Qwen3; torch only
+    rope_scaling: dict[str, Any] | None = None  # as in a config.json; torch only
 
     @property
     def head_width(self) -> int:
         """Width of one head, d_h."""
-        return self.width // self.heads
+        return self.head_dim or self.width // self.heads
 
     def __post_init__(self) -> None:
-        if self.width % self.heads or self.heads % self.kv_heads:
+        if (self.head_dim is None and self.width % self.heads) or self.heads % self.kv_heads:
             raise ValueError(
                 f"heads is {self.heads}; it must divide the width {self.width} and be a multiple of kv_heads = "
                 f"{self.kv_heads}."
             )
-        if not self.feature_layers or max(self.feature_layers) >= self.layers:
+        if not self.feature_layers or not all(-1 <= layer < self.layers for layer in self.feature_layers):
             raise ValueError(f"feature_layers is {self.feature_layers}; it must name some of the {self.layers} layers.")
 
 
@@ -52,12 +56,14 @@ class DrafterShape:
     block_size: int = 7  # γ
     rank: int = 64  # r
     draft_vocabulary: tuple[int, ...] | None = None  # target ids that can be drafted; None means all
+    confidence: str = "markov"  # reads h_k and W1 of the token before; hidden: h_k only; none: no confidence head
 
     def __post_init__(self) -> None:
         for name, value, known in (
             ("kind", self.kind, ("block", "autoregressive")),
             ("layout", self.layout, LAYOUTS),
             ("head", self.head, HEADS),
+            ("confidence", self.confidence, CONFIDENCES),
         ):
             if value not in known:
                 raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}.")

@@ -45,6 +45,8 @@ class LanguageModel:
         if table is None or table.shape != (shape.vocabulary, shape.width):
             found = "missing" if table is None else f"of shape {table.shape}"
             raise ValueError(f"embedding.weight is {found}; it must be {(shape.vocabulary, shape.width)}.")
+        if shape.qk_norm or shape.rope_scaling or -1 in shape.feature_layers:
+            raise ValueError("qk_norm, rope_scaling and feature layer −1 are known to the torch models only.")
         self.shape, self.embedding = shape, table
         self.layers = [Layer(weights, f"layers.{i}.", shape) for i in range(shape.layers)]
         self.norm = weights["norm.weight"]

@@ -135,7 +135,7 @@ def draft_loss(
     weights = torch.softmax(-torch.arange(size, device=logits.device) / decay(size), dim=0) * size  # 1 on average
     parts = {"cross_entropy": (entropy * weights).mean(), "distance": (distance * weights).mean()}
     parts["loss"] = parts_of.cross_entropy * parts["cross_entropy"] + parts_of.distance * parts["distance"]
-    if head is not None:
+    if head is not None and head.confidence is not None:
         label = (1 - distance / 2).detach().clamp(0, 1)  # c*_k
         error = F.binary_cross_entropy_with_logits(head.confidence_logits(hidden, previous), label, reduction="none")
         parts["confidence"] = (error * weights).mean()

@@ -1,4 +1,4 @@
-"""The commands `dspark-mini appendix train`, `reproduce`, `report` and `smollm`."""
+"""The commands `dspark-mini appendix train`, `reproduce`, `report`, `inspect` and `smollm`."""
 
 from __future__ import annotations
 
@@ -83,3 +83,19 @@ def report(
     except (OSError, ValueError) as error:
         raise UserError(str(error)) from error
     typer.echo(f"The comparison is in {docs}.")
+
+
+@app.command()
+def inspect(
+    folder: Annotated[Path, typer.Argument(help="Drafter of DeepSpec or Speculators, or Llama or Qwen3 target.")],
+    context: Annotated[int, typer.Option(min=0, help="Tokens of the text before the round.")] = 1024,
+) -> None:
+    """Say what a checkpoint is, what it lacks, and what a round costs in bytes and multiply-adds."""
+    from dspark_mini.backends import model_errors
+
+    require_torch("cpu")
+    from dspark_mini.appendix.inspection import lines
+
+    with model_errors("cpu"):
+        for line in lines(folder, context):
+            typer.echo(line)

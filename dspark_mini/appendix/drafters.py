@@ -37,7 +37,9 @@ class SequentialHead(nn.Module):
         elif self.kind == "gru":
             self.gru = nn.GRU(rank, rank, bias=False, batch_first=True)
             self.reduce = nn.Linear(width + rank, rank, bias=False)
-        self.confidence = nn.Linear(width + rank, 1)
+        self.reads_previous = shape.confidence == "markov"
+        inputs = width + rank * self.reads_previous
+        self.confidence = None if shape.confidence == "none" else nn.Linear(inputs, 1)
         nn.init.normal_(self.previous.weight, std=0.1)
         nn.init.normal_(self.next.weight, std=0.02)
 
@@ -70,14 +72,20 @@ class SequentialHead(nn.Module):
 
     def confidence_logits(self, hidden: Tensor, previous: Tensor) -> Tensor:
         """Return the logit of each c_k, from h_k and x_{k−1}. (…, γ)"""
-        return self.confidence(torch.cat((hidden, self.previous(previous)), dim=-1))[..., 0]
+        assert self.confidence is not None
+        inputs = torch.cat((hidden, self.previous(previous)), dim=-1) if self.reads_previous else hidden
+        return self.confidence(inputs)[..., 0]
 
 
 class Drafter(nn.Module):
     """Base of both kinds: feature fusion, layers and logits.
 
     Args:
-        shape, target: Shapes of the drafter and of its target.
+        shape: Shape of the drafter.
+        target: Shape of its target; heads, feed-forward, norms and RoPE may differ where the drafter's do.
+
+    Attributes:
+        embedding, lm_head: The drafter's own, where a checkpoint has them; None: the target's.
     """
 
     def __init__(self, shape: DrafterShape, target: TargetShape) -> None:
@@ -86,17 +94,20 @@ class Drafter(nn.Module):
         width = target.width
         self.fuse = nn.Linear(len(target.feature_layers) * width, width, bias=False)
         self.fuse_norm = nn.RMSNorm(width, eps=target.eps)
-        sizes = (width, target.heads, target.kv_heads, target.head_width, target.feed_forward, target.eps)
-        self.layers = nn.ModuleList(Layer(*sizes) for _ in range(shape.layers))
+        self.layers = nn.ModuleList(Layer(target) for _ in range(shape.layers))
         self.norm = nn.RMSNorm(width, eps=target.eps)
-        self.rotary = Rotary(target.head_width, target.rope_theta)
+        self.rotary = Rotary(target)
+        self.embedding: nn.Embedding | None = None
+        self.lm_head: nn.Linear | None = None
 
     def context(self, features: Tensor) -> Tensor:
         """Fuse features (…, m · d) into H_ctx. (…, d)"""
         return self.fuse_norm(self.fuse(features))
 
     def base_logits(self, hidden: Tensor, model: Target) -> Tensor:
-        """Return the base logits U over the draft vocabulary, by the target's frozen LM head. (…, V)"""
+        """Return the base logits U over the draft vocabulary, by the frozen LM head. (…, V)"""
+        if self.lm_head is not None:
+            return F.linear(hidden, self.lm_head.weight.detach())
         rows = model.head_weight.detach()
         if self.shape.draft_vocabulary is not None:
             rows = rows[list(self.shape.draft_vocabulary)]
@@ -104,17 +115,24 @@ class Drafter(nn.Module):
 
 
 class BlockDrafter(Drafter):
-    """DFlash, or DSpark if the shape has a sequential head: γ positions in one forward."""
+    """DFlash, or DSpark if the shape has a sequential head: γ positions in one forward.
+
+    Attributes:
+        windows: For each layer how many of the last features it sees; 0 means all.
+        causal_windows: Whether a position of the block sees, in layers with a window, only those up to its own.
+    """
 
     def __init__(self, shape: DrafterShape, target: TargetShape) -> None:
         super().__init__(shape, target)
+        self.windows, self.causal_windows = [0] * shape.layers, False
         self.mask = nn.Parameter(torch.randn(target.width) * 0.02)
         self.head = None if shape.head == "none" else SequentialHead(shape, target)
 
     def block_inputs(self, anchors: Tensor, model: Target) -> Tensor:
         """Embed the anchor and its masks: γ in the DFlash layout, γ − 1 in DSpark's. (…, n, d)"""
         masks = self.shape.block_size - (self.shape.layout == "dspark")
-        anchor = model.embedding(anchors).detach()[..., None, :]  # (…, 1, d)
+        embedding = model.embedding if self.embedding is None else self.embedding
+        anchor = embedding(anchors).detach()[..., None, :]  # (…, 1, d)
         return torch.cat((anchor, self.mask.expand(*anchors.shape, masks, -1)), dim=-2)
 
     def forward(
@@ -129,12 +147,17 @@ class BlockDrafter(Drafter):
             mask: (…, n, T + n) True where a block position sees a feature or a block position; None if it sees all.
         """
         rope, x = self.rotary(positions), block
-        for layer, (context_keys, context_values) in zip(self.layers, context):
-            normed = layer.attention_norm(x)
+        for layer, window, (context_keys, context_values) in zip(self.layers, self.windows, context):
+            normed, seen = layer.attention_norm(x), mask
             keys, values = layer.attention.keys_values(normed, rope)
-            keys, values = torch.cat((context_keys, keys), dim=2), torch.cat((context_values, values), dim=2)
+            keys = torch.cat((context_keys[:, :, -window:], keys), dim=2)  # −0 keeps all
+            values = torch.cat((context_values[:, :, -window:], values), dim=2)
+            if window and self.causal_windows:
+                assert mask is None  # one block per row
+                seen = torch.ones(x.shape[1], keys.shape[2], dtype=torch.bool, device=x.device)
+                seen = seen.tril(keys.shape[2] - x.shape[1])
             queries = layer.attention.queries(normed, rope)
-            x = layer.finish(x, layer.attention.attend(queries, keys, values, mask))
+            x = layer.finish(x, layer.attention.attend(queries, keys, values, seen))
         out: Tensor = self.norm(x)
         if self.shape.layout == "dflash":  # the anchor's row predicts nothing
             size = self.shape.block_size + 1

@@ -32,9 +32,9 @@ COMPILED = (1, 8)  # tokens of the compiled forwards: a step of plain decoding, 
 class Slots(KVCache):
     """A static cache of one text, with the features of each row."""
 
-    def __init__(self, shape: TargetShape, layers: int, device: torch.device, slots: int = SLOTS) -> None:
-        super().__init__(layers, 1, shape.kv_heads, slots, shape.head_width, device)
-        self.features = torch.zeros(1, slots, len(shape.feature_layers) * shape.width, device=device)
+    def __init__(self, shape: TargetShape, layers: int, like: Tensor, slots: int, features: int = 0) -> None:
+        super().__init__(layers, 1, shape.kv_heads, slots, shape.head_width, like.device, like.dtype)
+        self.features = torch.zeros(1, slots, features, device=like.device, dtype=like.dtype)
 
     def move(self, sources: list[int], slots: slice) -> None:
         """Copy rows to earlier slots."""
@@ -45,8 +45,8 @@ class Slots(KVCache):
 class DraftSlots(Slots):
     """A drafter's cache, which is written from the target's features of committed tokens."""
 
-    def __init__(self, shape: TargetShape, layers: int, device: torch.device, write: Callable[..., None]) -> None:
-        super().__init__(shape, layers, device)
+    def __init__(self, model: Drafter, target: Slots, write: Callable[..., None]) -> None:
+        super().__init__(model.target, model.shape.layers, target.features, len(target.places))
         self.write_context = write
 
     def extend(self, tokens: Sequence[int]) -> None:
@@ -62,12 +62,14 @@ class TorchTarget:
         model: The target.
         compiled: Whether to compile the forwards of plain steps and of whole blocks, on CUDA as CUDA graphs; the first
             of them take seconds. Others run uncompiled: prompts, trees, and the shorter blocks at the end of a text.
+        slots: Most tokens of a text.
     """
 
-    def __init__(self, model: Target, compiled: bool = False) -> None:
-        self.model, self.shape = model, model.shape
-        self.device = model.embedding.weight.device
-        self.cache = Slots(model.shape, model.shape.layers, self.device)
+    def __init__(self, model: Target, compiled: bool = False, slots: int = SLOTS) -> None:
+        self.model, self.shape, weight = model, model.shape, model.embedding.weight
+        self.device = weight.device
+        features = len(model.shape.feature_layers) * model.shape.width
+        self.cache = Slots(model.shape, model.shape.layers, weight, slots, features)
         self.step: Any = model
         if compiled:
             for array in (self.cache.keys, self.cache.values, self.cache.places):
@@ -105,7 +107,7 @@ class _TorchDrafter:
 
     def __init__(self, model: Drafter, target: TorchTarget) -> None:
         self.model, self.target, self.shape = model, target, model.shape
-        self.cache = DraftSlots(target.shape, model.shape.layers, target.device, self.write_context)
+        self.cache = DraftSlots(model, target.cache, self.write_context)
 
     def logits(self, hidden: Tensor) -> Logits:
         """Apply the target's head, with −inf at what cannot be drafted. (n, V)"""
@@ -124,7 +126,8 @@ class TorchBlockDrafter(BlockChain, _TorchDrafter):
 
     def __init__(self, model: BlockDrafter, target: TorchTarget) -> None:
         super().__init__(model, target)
-        weights = {name: tensor.cpu().numpy() for name, tensor in model.state_dict().items()}
+        head = {} if model.head is None else model.head.state_dict(prefix="head.")
+        weights = {name: tensor.float().cpu().numpy() for name, tensor in head.items()}
         self.draft_head = DraftHead(weights, model.shape, target.shape.vocabulary)
         self.bias, self.factors = self.draft_head.bias, self.draft_head.factors
 

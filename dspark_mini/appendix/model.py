@@ -1,11 +1,12 @@
 """The target in torch: a Llama-style transformer with a static KV cache.
 
-Weights have the names that the NumPy model reads. Grouped-query attention, the RoPE base and a tied or separate LM
-head are fields of the shape, so larger models of the family fit as well.
+Weights have the names that the NumPy model reads. Grouped-query attention, the RoPE base, q/k norms and a tied or
+separate LM head are fields of the shape, so Llama and Qwen3 fit as well.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -19,21 +20,26 @@ from dspark_mini.shapes import TargetShape
 class Attention(nn.Module):
     """Grouped-query attention; in a drafter, keys and values also come from the context."""
 
-    def __init__(self, width: int, heads: int, kv_heads: int, head_width: int) -> None:
+    def __init__(self, shape: TargetShape) -> None:
         super().__init__()
-        self.heads, self.kv_heads, self.head_width = heads, kv_heads, head_width
-        self.query = nn.Linear(width, heads * head_width, bias=False)
-        self.key = nn.Linear(width, kv_heads * head_width, bias=False)
-        self.value = nn.Linear(width, kv_heads * head_width, bias=False)
-        self.out = nn.Linear(heads * head_width, width, bias=False)
+        width, head_width = shape.width, shape.head_width
+        self.heads, self.kv_heads, self.head_width = shape.heads, shape.kv_heads, head_width
+        self.query = nn.Linear(width, self.heads * head_width, bias=False)
+        self.key = nn.Linear(width, self.kv_heads * head_width, bias=False)
+        self.value = nn.Linear(width, self.kv_heads * head_width, bias=False)
+        self.out = nn.Linear(self.heads * head_width, width, bias=False)
+        self.query_norm, self.key_norm = (
+            nn.RMSNorm(head_width, eps=shape.eps) if shape.qk_norm else nn.Identity() for _ in range(2)
+        )
 
     def queries(self, x: Tensor, rope: Tensor) -> Tensor:
         """Project and rotate queries. (B, H, n, d_h)"""
-        return rotate(self._split(self.query(x), self.heads), rope)
+        return rotate(self.query_norm(self._split(self.query(x), self.heads)), rope)
 
     def keys_values(self, x: Tensor, rope: Tensor) -> tuple[Tensor, Tensor]:
         """Project keys and values, and rotate the keys. (B, H_kv, n, d_h) each"""
-        return rotate(self._split(self.key(x), self.kv_heads), rope), self._split(self.value(x), self.kv_heads)
+        keys = rotate(self.key_norm(self._split(self.key(x), self.kv_heads)), rope)
+        return keys, self._split(self.value(x), self.kv_heads)
 
     def attend(
         self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool = False
@@ -66,12 +72,12 @@ class FeedForward(nn.Module):
 class Layer(nn.Module):
     """Attention and feed-forward, pre-norm and with residuals."""
 
-    def __init__(self, width: int, heads: int, kv_heads: int, head_width: int, inner: int, eps: float) -> None:
+    def __init__(self, shape: TargetShape) -> None:
         super().__init__()
-        self.attention_norm = nn.RMSNorm(width, eps=eps)
-        self.attention = Attention(width, heads, kv_heads, head_width)
-        self.feed_forward_norm = nn.RMSNorm(width, eps=eps)
-        self.feed_forward = FeedForward(width, inner)
+        self.attention_norm = nn.RMSNorm(shape.width, eps=shape.eps)
+        self.attention = Attention(shape)
+        self.feed_forward_norm = nn.RMSNorm(shape.width, eps=shape.eps)
+        self.feed_forward = FeedForward(shape.width, shape.feed_forward)
 
     def finish(self, x: Tensor, mixed: Tensor) -> Tensor:
         """Add the output of attention to the residual stream, then the feed-forward. (B, n, d)"""
@@ -82,13 +88,29 @@ class Layer(nn.Module):
 MAX_POSITIONS = 4096
 
 
+def rope_frequencies(shape: TargetShape) -> Tensor:
+    """Return the angle by which each pair of coordinates turns per position, in radians. (d_h / 2,)
+
+    Source: RoPE (arXiv 2104.09864); the scalings of Llama 3.1 and "linear" as in Hugging Face's config.json.
+    """
+    frequencies = 1.0 / shape.rope_theta ** (torch.arange(0, shape.head_width, 2).float() / shape.head_width)
+    scaling = shape.rope_scaling or {}
+    if scaling.get("rope_type") == "linear":
+        return frequencies / scaling["factor"]
+    if scaling.get("rope_type") == "llama3":  # slow pairs turn `factor` times more slowly, fast ones as before
+        low, high = scaling["low_freq_factor"], scaling["high_freq_factor"]
+        turns = scaling["original_max_position_embeddings"] * frequencies / (2 * math.pi)
+        kept = ((turns - low) / (high - low)).clamp(0, 1)
+        return kept * frequencies + (1 - kept) * frequencies / scaling["factor"]
+    return frequencies
+
+
 class Rotary(nn.Module):
     """Table of RoPE cosines and sines, one angle per position and pair of coordinates."""
 
-    def __init__(self, head_width: int, theta: float) -> None:
+    def __init__(self, shape: TargetShape, positions: int = MAX_POSITIONS) -> None:
         super().__init__()
-        steps = torch.arange(0, head_width, 2, dtype=torch.float32)
-        angles = torch.arange(MAX_POSITIONS)[:, None].float() * theta ** (-steps / head_width)
+        angles = torch.arange(positions)[:, None].float() * rope_frequencies(shape)
         self.register_buffer("table", torch.stack((angles.cos(), angles.sin())), persistent=False)
 
     def forward(self, positions: Tensor) -> Tensor:
@@ -145,11 +167,10 @@ class Target(nn.Module):
     def __init__(self, shape: TargetShape) -> None:
         super().__init__()
         self.shape = shape
-        sizes: Any = (shape.width, shape.heads, shape.kv_heads, shape.head_width, shape.feed_forward, shape.eps)
         self.embedding = nn.Embedding(shape.vocabulary, shape.width)
-        self.layers = nn.ModuleList(Layer(*sizes) for _ in range(shape.layers))
+        self.layers = nn.ModuleList(Layer(shape) for _ in range(shape.layers))
         self.norm = nn.RMSNorm(shape.width, eps=shape.eps)
-        self.rotary = Rotary(shape.head_width, shape.rope_theta)
+        self.rotary = Rotary(shape)
         self.head = None if shape.tied else nn.Linear(shape.width, shape.vocabulary, bias=False)
         for name, weight in self.named_parameters():
             if weight.dim() > 1:
@@ -190,7 +211,7 @@ class Target(nn.Module):
             mask = cache.places <= positions[:, None]  # (n, slots)
         rope = self.rotary(positions)
         x = self.embedding(tokens)  # (B, n, d)
-        features = []
+        outputs = {-1: x}
         for index, layer in enumerate(self.layers):
             normed = layer.attention_norm(x)
             keys, values = layer.attention.keys_values(normed, rope)
@@ -199,5 +220,6 @@ class Target(nn.Module):
             queries = layer.attention.queries(normed, rope)
             x = layer.finish(x, layer.attention.attend(queries, keys, values, mask, causal=cache is None))
             if index in self.shape.feature_layers:
-                features.append(x)
+                outputs[index] = x
+        features = [outputs[index] for index in self.shape.feature_layers]
         return F.linear(self.norm(x), self.head_weight), torch.cat(features, dim=-1)

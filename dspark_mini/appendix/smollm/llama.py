@@ -10,7 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from dspark_mini.appendix.smollm.checkpoint import Config, read_config, read_weights
+from dspark_mini.appendix.huggingface import Config, read_config, read_weights
+from dspark_mini.appendix.model import rope_frequencies
 
 TYPICAL_ROWS = 5  # tokens of a verification: the anchor and its drafts
 
@@ -57,7 +58,7 @@ class Llama:
     def __init__(
         self, folder: Path, dtype: torch.dtype = torch.bfloat16, slots: int = 1024, feature_layers: tuple[int, ...] = ()
     ) -> None:
-        self.config = config = read_config(folder)
+        self.config = config = read_config(folder, ("llama",))
         weights = read_weights(folder, config, dtype)
         self.embedding = weights["model.embed_tokens.weight"]
         self.head = Linear(weights.get("lm_head.weight", self.embedding))
@@ -135,8 +136,7 @@ def _rotation(config: Config, slots: int) -> tuple[Tensor, Tensor]:
 
     x · cos + roll(x) · sin turns each pair (i, i + d_h / 2) by its angle (RoPE); the angle of values is 0.
     """
-    frequencies = config.rope_theta ** -(torch.arange(0, config.head_dim, 2).float() / config.head_dim)
-    angles = torch.arange(slots)[:, None].float() * frequencies  # (slots, d_h / 2)
+    angles = torch.arange(slots)[:, None].float() * rope_frequencies(config.shape())  # (slots, d_h / 2)
     cos, sin = torch.cat((angles.cos(), angles.cos()), -1), torch.cat((-angles.sin(), angles.sin()), -1)
     turned, kept = config.num_attention_heads + config.num_key_value_heads, config.num_key_value_heads
     cos = torch.cat((cos[:, None].expand(-1, turned, -1), torch.ones(slots, kept, config.head_dim)), 1)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tokenizers import Tokenizer
+from dspark_mini.appendix import huggingface
 
 SYSTEM = "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
 END = "<|im_end|>"
 
 
-class Text:
+class Text(huggingface.Text):
     """Tokenizer of a chat model.
 
     Args:
@@ -18,18 +18,10 @@ class Text:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        super().__init__(folder)
         if (end := self.tokenizer.token_to_id(END)) is None:
             raise ValueError(f"{folder / 'tokenizer.json'} has no token {END}.")
         self.end: int = end
-
-    def encode(self, text: str) -> list[int]:
-        """Return the token ids of a text; special tokens may be spelt out."""
-        return self.tokenizer.encode(text).ids
-
-    def decode(self, ids: list[int]) -> str:
-        """Return the text of token ids, without special tokens."""
-        return self.tokenizer.decode(ids)
 
     def question(self, prompt: str) -> list[int]:
         """Return the ids up to the first token of the assistant's answer."""

@@ -160,12 +160,12 @@ Q = "model.layers.1.self_attn.q_proj.weight"
     ("config", "tensors", "message"),
     [
         ({"model_type": "qwen3"}, {}, "says model_type 'qwen3'; only 'llama'"),
-        ({"rope_scaling": {"factor": 2}}, {}, "sets rope_scaling to .*, which this reader does not support"),
+        ({"rope_scaling": {"factor": 2}}, {}, "scales RoPE by .*, which this reader does not support"),
         ({"vocab_size": None}, {}, "does not say vocab_size"),
         ({}, {Q: None}, f"lack the tensor {Q}"),
         ({}, {Q: torch.zeros(3, 4)}, rf"{Q} in .* has the shape \(3, 4\); it must be \(64, 64\)"),
         ({"head_dim": 16}, {}, r"has the shape \(64, 64\); it must be \(32, 64\)"),
-        ({}, {"model.layers.2.extra": torch.zeros(1)}, "hold model.layers.2.extra, which a Llama-type model does not"),
+        ({}, {"model.layers.2.extra": torch.zeros(1)}, "hold model.layers.2.extra, which such a model does not have"),
     ],
 )
 def test_a_folder_that_is_no_such_model_is_refused(tiny: Path, config: Any, tensors: Any, message: str) -> None:

@@ -1,0 +1,104 @@
+"""The files of a Hugging Face folder: JSON, and tensors in one or several safetensors files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object.
+
+    Raises:
+        ValueError: The file is missing or damaged.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ValueError(f"{path.parent} has no {path.name}, so it is not a Hugging Face model.") from None
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path} cannot be read as JSON: {error}.") from error
+    if not isinstance(data, dict):
+        raise ValueError(f"{path} cannot be read as JSON: it is not an object.")
+    return data
+
+
+class Tensors:
+    """The safetensors files of a folder: names, shapes and sizes from the headers, and values when asked for.
+
+    Args:
+        folder: With one file, or several that an index names.
+
+    Attributes:
+        shapes: Shape of each tensor by its name.
+        sizes: Bytes of each tensor in its file.
+
+    Raises:
+        ValueError: There is no file, or one is missing or damaged.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self.sizes: dict[str, int] = {}
+        self._files: dict[str, Path] = {}
+        for path in _weight_files(folder):
+            with _opened(path) as file:
+                for name in file.keys():  # noqa: SIM118
+                    part, self._files[name] = file.get_slice(name), path
+                    self.shapes[name] = shape = tuple(part.get_shape())
+                    bits = "".join(filter(str.isdigit, part.get_dtype().split("_")[0])) or "8"  # BF16, I64, BOOL
+                    self.sizes[name] = torch.Size(shape).numel() * int(bits) // 8
+
+    def read(self, names: Iterable[str], dtype: torch.dtype | None = None) -> dict[str, Tensor]:
+        """Read tensors by their names, and convert them."""
+        out: dict[str, Tensor] = {}
+        wanted = set(names)
+        for path in dict.fromkeys(self._files.values()):
+            with _opened(path) as file:
+                here = [name for name in wanted if self._files[name] == path]
+                out |= {name: file.get_tensor(name).to(dtype) if dtype else file.get_tensor(name) for name in here}
+        return out
+
+    def problems(self, expected: Mapping[str, tuple[int, ...]], known: Iterable[str] = ()) -> Iterator[str]:
+        """Yield a sentence for each tensor that is missing, misshapen or unknown.
+
+        Args:
+            expected: Shapes by name.
+            known: Names that may be there as well.
+        """
+        for name, shape in expected.items():
+            found = self.shapes.get(name)
+            if found is None:
+                yield f"The weights in {self.folder} lack the tensor {name}."
+            elif found != shape:
+                yield f"{name} in {self.folder} has the shape {found}; it must be {shape}."
+        for name in self.shapes:
+            if name not in expected and name not in known and not name.endswith("rotary_emb.inv_freq"):
+                yield f"The weights in {self.folder} hold {name}, which such a model does not have."
+
+
+def _weight_files(folder: Path) -> list[Path]:
+    index, single = folder / "model.safetensors.index.json", folder / "model.safetensors"
+    if index.is_file():
+        shards = sorted(set(read_json(index).get("weight_map", {}).values()))
+        return [folder / name for name in shards]
+    paths = [single] if single.is_file() else sorted(folder.glob("*.safetensors"))
+    if not paths:
+        raise ValueError(f"{folder} has no *.safetensors file with the model's weights.")
+    return paths
+
+
+def _opened(path: Path) -> Any:
+    try:
+        return safe_open(path, "pt")
+    except FileNotFoundError:
+        raise ValueError(f"{path} is missing, but model.safetensors.index.json names it.") from None
+    except (SafetensorError, OSError) as error:
+        raise ValueError(f"{path} is damaged or not a safetensors file: {error}.") from error
