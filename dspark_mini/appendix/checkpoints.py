@@ -96,16 +96,16 @@ def read_checkpoint(folder: Path) -> Checkpoint:
     elif "target_layer_ids" not in data:
         raise ValueError(f"{path} says neither target_layer_ids nor speculators_model_type, so it is not a drafter's.")
     config, tensors = replace(parse_config(data, path), qk_norm=True), Tensors(folder)
-    layers = [_whole(f"target_layer_ids[{i}]", layer, path, -1) for i, layer in enumerate(data["target_layer_ids"])]
-    if not layers:
-        raise ValueError(f"{path} says target_layer_ids = [], but a drafter reads at least one layer.")
+    layers, count = data["target_layer_ids"], data.get("num_target_layers")
+    if not isinstance(layers, list) or not layers:
+        raise ValueError(f"{path} says target_layer_ids = {layers!r}; it must be a list of at least one layer.")
     return Checkpoint(
         folder,
         kind,
         config,
         _drafter_shape(data, path, config, tensors),
-        tuple(layers),
-        data.get("num_target_layers"),
+        tuple(_whole(f"target_layer_ids[{i}]", layer, path, -1) for i, layer in enumerate(layers)),
+        None if count is None else _whole("num_target_layers", count, path, 1),
         _whole("mask_token_id", data.get("mask_token_id"), path, 0, config.vocab_size - 1),
         not data.get("sliding_window_non_causal"),
         tensors,

@@ -152,8 +152,8 @@ class BlockDrafter(Drafter):
             keys, values = layer.attention.keys_values(normed, rope)
             keys = torch.cat((context_keys[:, :, -window:], keys), dim=2)  # −0 keeps all
             values = torch.cat((context_values[:, :, -window:], values), dim=2)
+            assert mask is None or not window  # with windows, one block per row
             if window and self.causal_windows:
-                assert mask is None  # one block per row
                 seen = torch.ones(x.shape[1], keys.shape[2], dtype=torch.bool, device=x.device)
                 seen = seen.tril(keys.shape[2] - x.shape[1])
             queries = layer.attention.queries(normed, rope)
