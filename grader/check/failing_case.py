@@ -12,7 +12,7 @@ import numpy as np
 from dspark_mini.contracts import Contract
 from dspark_mini.language import _
 from grader.check.comparison import same_value, shown
-from grader.check.judges import Evidence, Session, told
+from grader.check.judges import Evidence, Session, outcome_text
 from grader.run.child.calling import Call
 
 LARGEST, LONGEST, DEEPEST = 1000, 32, 4  # what a case may hold; it is run here, outside the sandbox
@@ -34,7 +34,7 @@ class FailingCase:
         """Make the call with the faulty function, and with the oracle where there is one."""
         (outcome,) = session.outcomes([Call()])
         if outcome.error is not None or not _is_case(outcome.value):
-            return (("expected", _("a dict of arguments, and a result: return {…}, …")), ("got", told(outcome)))
+            return (("expected", _("a dict of arguments, and a result: return {…}, …")), ("got", outcome_text(outcome)))
         arguments, right = outcome.value
         case = ("input", ", ".join(f"{name} = {shown(value)}" for name, value in arguments.items()))
         fault = self._fault(arguments, right, session.oracle)

@@ -132,7 +132,7 @@ class Scorer(Protocol):
         ...
 
 
-def told(outcome: Outcome) -> str:
+def outcome_text(outcome: Outcome) -> str:
     """Write an outcome down: the value, or the exception with its line and message."""
     if outcome.error is None:
         return _("nothing (None): is there a return?") if outcome.value is None else shown(outcome.value)
@@ -194,7 +194,7 @@ class Values:
         """Write the expected part and what came instead."""
         right, got = self.part(expected), self._part_of(outcome)
         if outcome.error or got is None:
-            return shown(right), told(outcome)
+            return shown(right), outcome_text(outcome)
         return shown_apart(right, got)
 
 
@@ -241,7 +241,9 @@ class Law:
             except Exception:  # the result has another shape than the law speaks of
                 counts[None] += 1
             if counts[None]:
-                return _("one of these: {outcomes}", outcomes="; ".join(map(self.in_words, case.law))), told(result)
+                return _("one of these: {outcomes}", outcomes="; ".join(map(self.in_words, case.law))), outcome_text(
+                    result
+                )
         for outcome, probability in case.law.items():
             if is_improbable(counts[outcome], self.samples, probability):
                 share = _(
@@ -282,7 +284,7 @@ class SameSeed:
                 return session.evidence(
                     call,
                     _("the same result twice"),
-                    _("{first}, then {second}", first=told(first), second=told(second)),
+                    _("{first}, then {second}", first=outcome_text(first), second=outcome_text(second)),
                 )
         return None
 

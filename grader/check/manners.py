@@ -11,7 +11,7 @@ import numpy as np
 
 from dspark_mini.language import _
 from grader.check.comparison import same_value, shown, type_fault
-from grader.check.judges import Evidence, Example, Session, told
+from grader.check.judges import Evidence, Example, Session, outcome_text
 from grader.run.child.calling import Batch, Call, Seed
 
 
@@ -69,7 +69,7 @@ class Repeatable:
         outcomes = session.outcomes(batch)
         for case, outcome in zip(plan, outcomes):
             if outcome.error is not None or not same_value(case.expected, outcome.value):
-                return session.evidence(case.call, f"{shown(case.expected)}, every time", told(outcome))
+                return session.evidence(case.call, f"{shown(case.expected)}, every time", outcome_text(outcome))
         if outcomes[-1].changed_results:
             return (("expected", _("results that stay as they were")), ("got", _("one that a later call has changed")))
         return None

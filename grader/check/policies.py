@@ -27,7 +27,7 @@ from dspark_mini.replay import (
     total_score,
 )
 from grader.check.comparison import same_value, shown
-from grader.check.judges import Evidence, Session, told
+from grader.check.judges import Evidence, Session, outcome_text
 from grader.run.child.calling import Batch, Call, Outcome
 
 Texts = Callable[[np.random.Generator], Path]  # where a file of recordings is
@@ -109,7 +109,7 @@ class Allowed(Replayed):
         if refused is None:
             return None
         result = refused.result
-        got = told(result) if isinstance(result, Outcome) else shown(result)
+        got = outcome_text(result) if isinstance(result, Outcome) else shown(result)
         return session.evidence(Call(tuple(refused.view.values())), refused.why, got)
 
 
@@ -180,7 +180,9 @@ class SamePlanAgain:
         for call, first, again in zip(calls, outcomes, reversed(outcomes)):
             if first.error is not None or not same_value(first.value, again.value):
                 return session.evidence(
-                    call, _("the same plan twice"), _("{first}, then {again}", first=told(first), again=told(again))
+                    call,
+                    _("the same plan twice"),
+                    _("{first}, then {again}", first=outcome_text(first), again=outcome_text(again)),
                 )
         return None
 

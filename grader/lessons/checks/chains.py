@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from grader.check.comparison import same_value, shown
-from grader.check.judges import Evidence, LawCase, Session, told, with_seed
+from grader.check.judges import Evidence, LawCase, Session, outcome_text, with_seed
 from grader.run.child.calling import Call
 
 
@@ -59,5 +59,5 @@ class RowsOfTheDraw:
             except Exception:  # an error, or a result of another shape
                 wanted = f"{len(chain.rows)} tokens, and the row that each of them was drawn from"
             write = session.evidence if number < len(visible) else session.hidden_evidence
-            return write(drawn, wanted, told(outcome))
+            return write(drawn, wanted, outcome_text(outcome))
         return None

@@ -12,7 +12,7 @@ import pytest
 
 from dspark_mini.contracts import generator, integers, number, takes
 from grader.check import text
-from grader.check.judges import Law, LawCase, SameSeed, Values, is_improbable, told
+from grader.check.judges import Law, LawCase, SameSeed, Values, is_improbable, outcome_text
 from grader.check.report import Report
 from grader.lessons.tasks import Hidden, Property, Task, example, values
 from grader.run.child.calling import Call, Outcome, Seed, call
@@ -135,9 +135,9 @@ def test_a_passing_report_says_so_and_shows_the_reference() -> None:
 
 
 def test_an_outcome_is_told_as_value_or_as_exception_with_its_line() -> None:
-    assert told(Outcome([1, 2])) == "[1, 2]"
-    assert told(Outcome(None)) == "nothing (None): is there a return?"
-    assert told(Outcome(error="KeyError", message="9", line=3)) == "KeyError in line 3 of your code: 9"
+    assert outcome_text(Outcome([1, 2])) == "[1, 2]"
+    assert outcome_text(Outcome(None)) == "nothing (None): is there a return?"
+    assert outcome_text(Outcome(error="KeyError", message="9", line=3)) == "KeyError in line 3 of your code: 9"
 
 
 def test_a_part_of_the_result_is_compared_alone() -> None:
