@@ -53,17 +53,6 @@ def test_a_short_training_gives_models_that_run_and_is_not_repeated(tmp_path: Pa
         assert len(generate(model.target, model.drafters[name], prompt, 12, (), 1.0, rng, steps).output) == 12
 
 
-def test_a_drafter_that_another_process_trains_is_left_to_it(tmp_path: Path, monkeypatch: Any) -> None:
-    pytest.importorskip("torch")
-    from dspark_mini.appendix import plan
-
-    monkeypatch.setattr(plan, "_target", lambda *arguments: (None, None))
-    said: list[str] = []
-    with plan.locked(tmp_path / "dspark.lock"):
-        plan.train(tmp_path, [job for job in plan.shipped() if job.name == "dspark"], say=said.append)
-    assert said[0] == "dspark is being trained by another process." and not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize(
     ("command", "message"),
     [(["train", "--only", "eagle"], "no drafter 'eagle'"), (["reproduce"], "`dspark-mini appendix train` makes it")],
