@@ -300,8 +300,7 @@ viz.bias_tables(biases, before=[" ".join(prefix) for prefix in prefixes], after=
 #
 # DeepSpec's **gated head** lets hₖ close parts of the Markov bias, σ(gate [hₖ; W₁[xₖ₋₁]]) ⊙ W₁[xₖ₋₁], and still knows only the token before. **Domino**'s head
 # remembers like the RNN head: a GRU reads the chosen tokens one by one, and its state gₖ and hₖ together make the bias, W [hₖ; gₖ]. So heads trade what they know of the
-# block against the time of their γ steps, which wait for each other; `dspark-mini race --method dspark --method dspark-gated --method dspark-rnn --method domino`
-# measures both on the small model.
+# block against the time of their γ steps, which wait for each other: `dspark-mini race --method dspark-gated --method domino` measures both.
 
 # %% [markdown]
 # ## Task 3.4 · Which row predicts which token?
