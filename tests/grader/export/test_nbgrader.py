@@ -79,8 +79,8 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     course = tmp_path_factory.mktemp("course")
     lay_out(course)
     finished(nbgrader(course, "generate_assignment", "*"))
-    sources = {f"task-{task.id.replace('.', '-')}": task.reference_source for task in TASKS.values()}
-    solved = {name: sources.contract_imports(source) + source for name, source in sources.items()}
+    references = {f"task-{task.id.replace('.', '-')}": task.reference_source for task in TASKS.values()}
+    solved = {name: sources.contract_imports(source) + source for name, source in references.items()}
     hand_in(course, "solved", ALL, solved)
     hand_in(course, "untouched", ALL, {})
     hand_in(
