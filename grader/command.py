@@ -54,7 +54,7 @@ def check(
     console.print(_table([report for report in reports if report.task == lesson] or reports))
     console.print()
     latest = max((notebook for notebook, _ in results), key=lambda notebook: notebook.stat().st_mtime)
-    say(f"{latest}: {when_saved(latest)}.")
+    say(_("{notebook}: {when}.", notebook=latest, when=when_saved(latest)))
     notes = [f"{notebook}: {note}" for notebook, result in results for note in result.notes]
     for sentence in (
         *unreadable,

@@ -25,8 +25,9 @@ from grader.export.files import whole_file, write_csv, write_json
 from grader.export.outputs import refuse_impossible, write_outputs
 from grader.export.rosters import cut_to_lesson
 from grader.grade_options import GradeOptions
+from grader.lessons.checks import TASKS
 from grader.read.collect import BadRequest, find_submissions
-from grader.read.submissions import Source, Unreadable, lessons, read_submission
+from grader.read.submissions import Source, lessons
 from grader.run.batch import Interrupted, grade_batch, jobs_of
 from grader.run.cluster import NoCluster, cluster_pool
 from grader.run.grading import UNREADABLE
@@ -104,6 +105,8 @@ def _report(
             out.print(_table(results, out.width))
             out.print()
             lines.insert(0, account_of(results, passed_over))
+            if not any(task.hidden for task in TASKS.values()):
+                lines.append("This is a class's copy, without hidden cases: grade in the complete repository.")
         for line in lines:
             _say(line, options, out)
     if last := what_to_repeat(results, unrecorded, _same_command(options)):
@@ -134,12 +137,8 @@ def _sources(paths: list[Path], scratch: Path, options: GradeOptions, passed_ove
     try:
         sources = find_submissions(paths, scratch, lambda path, why: passed_over.append((path, why)))
         _refuse_bad_targets(options, [source.path for source in sources])
-        if len(paths) == len(sources) == 1 and paths[0] == sources[0].path:
-            read_submission(sources[0])
     except BadRequest as error:
         raise UserError(str(error)) from None
-    except Unreadable as error:
-        raise UserError(f"{paths[0]} cannot be graded. {error}") from None
     lesson = options.lesson
     if lesson is None:
         return sources

@@ -108,7 +108,7 @@ def pieces_of(cells: list[Cell], lesson: str) -> list[Piece]:
     originals = originals_of(lesson)
     known = [next((originals[name] for name in cell.names if name in originals), Original()) for cell in cells]
     checks = {original.task: at for at, original in enumerate(known) if original.role == "check"}
-    kept = {at: _kept_there(cells, at, TASKS[task]) for task, at in checks.items()}
+    kept = {at: _kept_there(cells, known, at, TASKS[task]) for task, at in checks.items()}
     pieces = [Piece(original.source, "setup") for original in originals.values() if original.role == "setup"]
     for at, (cell, original) in enumerate(zip(cells, known)):
         pieces += [Piece(source, f"cell {at + 1}") for source in _run_of(cell, original)]
@@ -116,6 +116,19 @@ def pieces_of(cells: list[Cell], lesson: str) -> list[Piece]:
     for function in (function for functions in kept.values() for function in functions):
         pieces.append(Piece(f"if True:\n    {function} = _graded_{function}", "checks"))  # as it was at its check
     return pieces
+
+
+def defined_again(cells: list[Cell], lesson: str) -> dict[int, str]:
+    """Return the functions that a cell defines below their check, by the number of the cell; the check's counts."""
+    originals = originals_of(lesson)
+    known = [next((originals[name] for name in cell.names if name in originals), Original()) for cell in cells]
+    found = dict[int, str]()
+    for at, original in enumerate(known):
+        if original.role == "check":
+            for function in _kept_there(cells, known, at, TASKS[original.task]):
+                below = range(at + 1, len(cells))
+                found[next(n for n in below if function in cells[n].defined)] = function
+    return found
 
 
 def untouched_bugs(cells: list[Cell], lesson: str) -> frozenset[str]:
@@ -209,8 +222,10 @@ def _run_of(cell: Cell, original: Original) -> Iterator[str]:
         yield cell.source
 
 
-def _kept_there(cells: list[Cell], at: int, task: Task) -> list[str]:
-    """Name the function of a check cell, where a cell below defines it anew."""
-    above, below = cells[: at + 1], cells[at + 1 :]
-    again = any(task.function in cell.defined for cell in above) and any(task.function in c.defined for c in below)
-    return [task.function] if again else []
+def _kept_there(cells: list[Cell], known: list[Original], at: int, task: Task) -> list[str]:
+    """Name the function of a check cell, where a cell below defines it anew; an untouched stub is no definition."""
+    written = [
+        task.function in cell.defined and (cell.source != original.source or original.has_bug)
+        for cell, original in zip(cells, known)
+    ]
+    return [task.function] if any(written[: at + 1]) and any(written[at + 1 :]) else []

@@ -13,7 +13,7 @@ from dspark_mini.language import language_in
 from grader.lessons.checks import TASKS
 from grader.lessons.tasks import Task
 from grader.read.cells import Unreadable as Unreadable
-from grader.read.cells import lesson_of, other_names, pieces_of, read_cells, untouched_bugs
+from grader.read.cells import defined_again, lesson_of, other_names, pieces_of, read_cells, untouched_bugs
 from grader.read.outputs import without_outputs
 from grader.run.process import MAX_PIECE, Piece
 
@@ -45,6 +45,7 @@ class Submission:
     untouched: frozenset[str] = frozenset()  # tasks with a bug that nobody has touched
     renamed: Mapping[str, str] = field(default_factory=dict)  # by task: what its cell defines instead
     language: str | None = None  # of its text, where that is a translation
+    again: Mapping[int, str] = field(default_factory=dict)  # by cell: a function that it defines below its check
 
 
 def read_submission(source: Source) -> Submission:
@@ -64,7 +65,9 @@ def read_submission(source: Source) -> Submission:
     lesson = lesson_of(cells)
     pieces, tasks = pieces_of(cells, lesson), tasks_of(lesson)
     untouched, renamed = untouched_bugs(cells, lesson), other_names(cells, lesson)
-    return Submission(source.name, lesson, pieces, tasks, untouched, renamed, language_in(text))
+    return Submission(
+        source.name, lesson, pieces, tasks, untouched, renamed, language_in(text), defined_again(cells, lesson)
+    )
 
 
 def lesson_in(path: Path) -> str:

@@ -153,7 +153,12 @@ def _end_of_file(submission: Submission, child: Child) -> CellError | None:
 
 
 def _notes(submission: Submission, child: Child) -> Iterator[str]:
-    """Name the cells that did not finish; what they define is graded all the same."""
+    """Name the cells that did not finish, whose functions are graded all the same, and those that come too late."""
+    for at, function in sorted(submission.again.items()):
+        says = N_(
+            "Code cell {cell} defines {function} again, below its check; what counts is the function at its check."
+        )
+        yield _(says, cell=at + 1, function=function)
     for index, error in sorted(child.errors.items()):
         if error.error in UNFINISHED:
             label, line = submission.pieces[index].label, f" (line {error.line})" if error.line else ""

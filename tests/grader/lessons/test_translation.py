@@ -80,7 +80,7 @@ def test_a_check_in_a_notebook_speaks_its_language(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(AssertionError, match="还没有通过") as failed:
         check("2.1", lambda block_logits: [int(row.size - 1 - np.argmax(row[::-1])) for row in block_logits])
-    assert "你的函数的结果看起来像是：" in str(failed.value) and "ties_go_to_lowest_id" in str(failed.value)
+    assert "从结果看，你的函数可能是这样：" in str(failed.value) and "ties_go_to_lowest_id" in str(failed.value)
     check("2.1", lambda block_logits: block_logits.argmax(axis=1).tolist())
     assert "TODO 2.1 通过" in capsys.readouterr().out
     assert current() == "en"

@@ -295,3 +295,21 @@ def test_hidden_inputs_that_a_function_keeps_are_not_shown_with_its_visible_resu
     assert "LEAK" in str(tells.to_json())
     shown = str(keeps.to_json()) + str(tells.to_json())
     assert "2000" not in shown  # the columns of a hidden case
+
+
+@pytest.mark.parametrize(
+    ("at_its_cell", "points", "notes"), [("", 9, 0), ("def dflash_parallel_candidates(b): return 3", 0, 1)]
+)
+def test_a_function_below_its_check_counts_in_place_of_the_stub_and_is_named_otherwise(
+    make_notebook: Make, library: Path, at_its_cell: str, points: int, notes: int
+) -> None:
+    path = make_notebook(solved=False, edits={"task-2-1": at_its_cell} if at_its_cell else {})
+    document = nbformat.read(path, as_version=4)
+    right = (
+        "import numpy.testing, sysconfig\ndef dflash_parallel_candidates(x):\n    sysconfig.get_config_var('prefix')"
+    )
+    document.cells.append(nbformat.v4.new_code_cell(f"{right}\n    return x.argmax(axis=1).tolist()"))
+    nbformat.write(document, path)
+    result = graded(path, library)
+    assert result.reports[0].points == points
+    assert len(result.notes) == notes and all("below its check" in note for note in result.notes)
