@@ -95,11 +95,9 @@ def test_grade_refuses_what_it_cannot_do_before_it_runs_or_writes_anything(
     (student / "empty").mkdir()
     (student / "trap.py").write_text("open('ran', 'w')")
     (student / "notes.txt").write_text("before")
-    (student / "broken.ipynb").write_text("{")
-    (student / "no-tasks.ipynb").write_text('{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}')
     lesson = student / "work" / f"{LESSON}.ipynb"
     before = lesson.read_bytes()
-    for name in ("absent.ipynb", "notes.txt", "broken.ipynb", "no-tasks.ipynb", "empty"):
+    for name in ("absent.ipynb", "notes.txt", "empty"):
         assert name in refused("grade", name, "--unsafe-no-sandbox", "--json", "notes.txt")
     for target in (f"work/{LESSON}.ipynb", "nowhere/out.json"):
         assert target in refused("grade", "work", "--unsafe-no-sandbox", "--json", target)
@@ -107,6 +105,15 @@ def test_grade_refuses_what_it_cannot_do_before_it_runs_or_writes_anything(
     assert "--unsafe-no-sandbox" in refused("grade", "trap.py")
     assert lesson.read_bytes() == before and (student / "notes.txt").read_text() == "before"
     assert not (student / "ran").exists()
+
+
+@pytest.mark.parametrize("content", ["{", '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}'])
+def test_one_unreadable_notebook_is_listed_with_exit_code_1(student: Path, content: str) -> None:
+    (student / "broken.ipynb").write_text(content)
+    done = type_in(student, "grade", "broken.ipynb", "--unsafe-no-sandbox", "--json", "out.json")
+    assert done.returncode == 1 and "1 unreadable" in done.stdout
+    (result,) = json.loads((student / "out.json").read_text())
+    assert (result["status"], result["score"]) == ("unreadable", None)
 
 
 def test_bundle_is_reproducible_and_has_lessons_but_no_solutions(tmp_path: Path) -> None:
