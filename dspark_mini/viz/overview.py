@@ -1,4 +1,4 @@
-"""The picture that opens the README: one round of speculative decoding, from the anchor to the new tokens."""
+"""The picture of the README: one round of speculative decoding, from the anchor to the new tokens."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BAR = 38.0  # height of a confidence of 1
 
 
 def readme_picture(path: str | os.PathLike[str], dark: bool = False) -> None:
-    """Write the picture at the top of the README as SVG, 900 by 262 pixels, with a transparent background.
+    """Write the picture of a round in the README as SVG, 900 by 262 pixels, with a transparent background.
 
     Its tokens and its cut come from dspark_markov_candidates and choose_confident_prefix.
 

@@ -123,6 +123,9 @@ def test_the_readme_pictures_are_the_same_each_time(tmp_path: Path) -> None:
     light, dark = ((tmp_path / "assets" / f"overview-{page}.svg").read_bytes() for page in ("light", "dark"))
     assert light != dark == (tmp_path / "again.svg").read_bytes()
     assert ElementTree.fromstring(dark).get("viewBox") == "0 0 675 196.5"  # points: 900 by 262 pixels
+    race = ElementTree.parse(tmp_path / "assets" / "race-dark.svg").getroot()
+    starts = [float(found.get("keyTimes", "").split(";")[1]) for found in race.iter() if found.tag.endswith("animate")]
+    assert len(starts) > 150 and max(starts) == 0.75  # three texts; the slowest ends 9 s into 12 s
 
 
 @pytest.mark.parametrize("draw", ONE_DICT)
