@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from dspark_mini.lm import load, prompts
-from dspark_mini.race import RaceOptions, time_methods
+from dspark_mini.race import time_methods
+from dspark_mini.race_options import RaceOptions
 from dspark_mini.viz.animation import race_animation
 from dspark_mini.viz.overview import readme_picture
 
