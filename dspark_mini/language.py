@@ -43,6 +43,17 @@ def speaking(language: str | None) -> Iterator[None]:
         _in_use.reset(token)
 
 
+class Translated(str):
+    """A translated text, which remembers the English one: texts in several languages are counted together."""
+
+    english: str
+
+
+def english(text: str) -> str:
+    """Return the English text of one that `_` has translated, or else the text itself."""
+    return text.english if isinstance(text, Translated) else text
+
+
 def _(message: str, **values: Any) -> str:
     """Translate a message, and then fill in its {placeholders}.
 
@@ -51,7 +62,11 @@ def _(message: str, **values: Any) -> str:
         values: Value of each placeholder.
     """
     translated = _catalogs(current()).gettext(message) if message else ""
-    return translated.format(**values) if values else translated
+    if translated == message:
+        return message.format(**values) if values else message
+    found = Translated(translated.format(**values) if values else translated)
+    found.english = message.format(**{name: english(value) for name, value in values.items()}) if values else message
+    return found
 
 
 def N_(message: str) -> str:

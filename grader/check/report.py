@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dspark_mini.language import english
 from dspark_mini.replay import total_score
 from grader.check import text
 
@@ -93,10 +94,11 @@ class Report:
                 "max_points": self.max_points,
                 "status": self.status,
                 "reason": self.reason,
-                "diagnosis": self.diagnosis,
+                "diagnosis": str(self.diagnosis),
                 "look_at": self.look_at,
                 "properties": [result.to_json() for result in self.properties],
             }
+            | ({"mistake": english(self.diagnosis)} if english(self.diagnosis) != self.diagnosis else {})
             | ({"given": True} if self.given else {})
             | ({"note": self.note} if self.note else {})
             | self._scores_to_json()

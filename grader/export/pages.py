@@ -203,7 +203,7 @@ def _most_frequent_mistakes(results: list[Result]) -> list[dict[str, Any]]:
     """The mistakes that most students make, as far as the diagnosis knows them."""
     tasks = [task for result in results for task in result["tasks"] if task["status"] != "missing"]
     tried = Counter(task["task"] for task in tasks)
-    made = Counter((task["task"], task["diagnosis"]) for task in tasks if task["diagnosis"])
+    made = Counter((task["task"], task.get("mistake", task["diagnosis"])) for task in tasks if task["diagnosis"])
     order = sorted(made, key=lambda key: (-made[key], *key))[:MOST_FAILED]
     return [{"task": key[0], "says": key[1], "made": made[key], "tried": tried[key[0]]} for key in order]
 

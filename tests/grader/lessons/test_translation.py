@@ -99,6 +99,8 @@ def test_a_report_is_in_the_language_of_the_submission(make_notebook: Callable[.
             results[language] = grade(Source(language, path), library).to_json()
     assert results["en"]["score"] == results["zh"]["score"] > 0
     assert results["zh"]["language"] == "zh"
+    mistakes = [result["tasks"][5].get("mistake") for result in results.values()]
+    assert mistakes == [None, results["en"]["tasks"][5]["diagnosis"]]  # so that the class page counts both as one
     for language, says in (("en", "Your function returns one number"), ("zh", "你的函数返回一个数")):
         assert says in student_page(results[language]) and f'lang="{language}"' in student_page(results[language])
 
