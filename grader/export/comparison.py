@@ -85,9 +85,11 @@ def _tasks(before: Result, now: Result) -> Iterator[str]:
 
 def _properties(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     was, is_ = ({found["name"]: bool(found["passed"]) for found in task["properties"]} for task in (before, now))
+    skipped = {found["name"] for found in now["properties"] if found.get("skipped")}
     kinds = {
         "now holds": [name for name in is_ if is_[name] and was.get(name) is False],
-        "no longer holds": [name for name in is_ if not is_[name] and was.get(name) is True],
+        "no longer holds": [name for name in is_ if not is_[name] and was.get(name) is True and name not in skipped],
+        "not looked at any more": [name for name in is_ if name in skipped and was.get(name) is True],
         "new property": [name for name in is_ if was and name not in was],
         "property gone": [name for name in was if is_ and name not in is_],
     }

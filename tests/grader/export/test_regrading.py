@@ -51,6 +51,11 @@ def test_a_comparison_names_who_changed_with_properties_and_who_is_new_gone_or_w
     ]
     new[1]["tasks"][0]["properties"][1]["passed"] = True
     assert compared(pairs(old, new), "old.json")[4] == "  2.1 f: partial 9/14 → partial 9/14; now holds: ties"
+    was = [result("bo", 9)]
+    was[0]["tasks"][0]["properties"][1]["passed"] = True
+    for skipped, says in (("", "no longer holds"), ("the values are not right yet", "not looked at any more")):
+        old[1]["tasks"][0]["properties"][1]["skipped"] = skipped
+        assert compared(pairs(was, [old[1]]), "old.json")[2].endswith(f"; {says}: ties")
     assert compared(pairs(new, new), "old.json") == [
         "Compared with old.json: 0 changed, 5 as before, 0 new, 0 gone.",
         f"cy ({LESSON}): still ungraded. The sandbox does not start.",
