@@ -142,6 +142,7 @@ def tied_or_masked_chains(rng: Rng) -> Iterator[Call]:
             row[0] = rng.normal()
         yield call(logits, int(rng.integers(vocabulary)), masks)
     yield call([[-INF, -1e12], [-1e200, -INF]], 0, {0: [0.5, 0.5], 1: [-0.5, 0.0]})
+    yield call([[0.25, 0.5]], 0, {0: [0.25, 0.0]})  # equal sums, of which the later has the better base logit
 
 
 # --- 2.3 choose_confident_prefix, and the record that calls it -------------------------------------------------------
