@@ -105,8 +105,7 @@ def lesson_of(cells: list[Cell]) -> str:
 
 def pieces_of(cells: list[Cell], lesson: str) -> list[Piece]:
     """Return what is run of a notebook, in its order."""
-    originals = originals_of(lesson)
-    known = [next((originals[name] for name in cell.names if name in originals), Original()) for cell in cells]
+    originals, known = originals_of(lesson), _as_handed_out(cells, lesson)
     checks = {original.task: at for at, original in enumerate(known) if original.role == "check"}
     kept = {at: _kept_there(cells, known, at, TASKS[task]) for task, at in checks.items()}
     pieces = [Piece(original.source, "setup") for original in originals.values() if original.role == "setup"]
@@ -120,9 +119,7 @@ def pieces_of(cells: list[Cell], lesson: str) -> list[Piece]:
 
 def defined_again(cells: list[Cell], lesson: str) -> dict[int, str]:
     """Return the functions that a cell defines below their check, by the number of the cell; the check's counts."""
-    originals = originals_of(lesson)
-    known = [next((originals[name] for name in cell.names if name in originals), Original()) for cell in cells]
-    found = dict[int, str]()
+    known, found = _as_handed_out(cells, lesson), dict[int, str]()
     for at, original in enumerate(known):
         if original.role == "check":
             for function in _kept_there(cells, known, at, TASKS[original.task]):
@@ -156,13 +153,18 @@ def is_picture(source: str) -> bool:
 
 def other_names(cells: list[Cell], lesson: str) -> dict[str, str]:
     """For each task whose own cell was changed and defines functions, but not the task's: what it defines."""
-    originals, found = originals_of(lesson), dict[str, str]()
-    for cell in cells:
-        original = next((originals[name] for name in cell.names if name in originals), Original())
+    found = dict[str, str]()
+    for cell, original in zip(cells, _as_handed_out(cells, lesson)):
         names = FUNCTION.findall(cell.source)
         if original.role == "task" and names and TASKS[original.task].function not in cell.defined:
             found[original.task] = ", ".join(name[:60] for name in names[:3])
     return found
+
+
+def _as_handed_out(cells: list[Cell], lesson: str) -> list[Original]:
+    """Return what each cell was when it was handed out; nothing for a learner's own."""
+    originals = originals_of(lesson)
+    return [next((originals[name] for name in cell.names if name in originals), Original()) for cell in cells]
 
 
 @cache
@@ -223,7 +225,7 @@ def _run_of(cell: Cell, original: Original) -> Iterator[str]:
 
 
 def _kept_there(cells: list[Cell], known: list[Original], at: int, task: Task) -> list[str]:
-    """Name the function of a check cell, where a cell below defines it anew; an untouched stub is no definition."""
+    """Name the function of a check cell, where a cell below defines it anew; an untouched stub does not count."""
     written = [
         task.function in cell.defined and (cell.source != original.source or original.has_bug)
         for cell, original in zip(cells, known)
