@@ -1,7 +1,5 @@
 """How tests type commands: in this process, or in one of its own where streams, signals or exit codes matter."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

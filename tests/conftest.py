@@ -3,8 +3,6 @@
 Without a sandbox they are skipped; with DSPARK_TEST_SANDBOX set, as in CI, they fail instead.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from typing import Any

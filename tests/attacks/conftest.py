@@ -3,8 +3,6 @@
 The batch is graded by the command line, as an instructor would, in a process of its own with shorter budgets.
 """
 
-from __future__ import annotations
-
 import ctypes
 import itertools
 import json

@@ -3,8 +3,6 @@
 In the tables: what the attack must get, then its cells. RIGHT stands for the right solution.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 WRONG = "def conditional_acceptance(accepted_counts, block_size):\n    return [0.5] * block_size\n"

@@ -3,8 +3,6 @@
 In the table: what the attack must get, and what writes the student's folder.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -3,8 +3,6 @@
 Each of these answers rightly while the inputs are few, as in the visible examples, and smuggles out what it gets else.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 import re
@@ -112,8 +110,6 @@ def test_no_line_of_a_hidden_test_comes_out(batch: Any) -> None:
     lines = {line.strip() for line in inspect.getsource(lesson_02).splitlines() if len(line.strip()) > 20}
     assert len(lines) > 100 and [line for line in lines if line in batch.everything_written] == []
 
-
-# --- What a report tells of hidden cases: whether all of a property's hold -----------------------------
 
 WAYS = (
     *("return -1", "return None", "return 'x'", "return [[1]]", "return bytearray(50 << 20)", "raise MemoryError"),

@@ -4,8 +4,6 @@ Each of these looks for something and, where it has found it, spoils its own rig
 was reached. ROOT, COURSE and the like stand for places of the real world.
 """
 
-from __future__ import annotations
-
 import textwrap
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Code that writes to the wire on which a submission and the grader talk: it gains nothing, and harms nobody."""
 
-from __future__ import annotations
-
 from typing import Any
 
 FORGE = r"""

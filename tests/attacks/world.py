@@ -1,7 +1,5 @@
 """What is looked at around a batch: files, processes, and who calls on the network."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

@@ -4,8 +4,6 @@ A lesson's checks must take less than 5 s of processor time for a right solution
 is longer where other processes share the cores; both are medians of a few rounds, taken in turn.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import time

@@ -4,8 +4,6 @@ Each is tried on the property that must catch it, alone, with many seeds of the 
 properties with a tenth of the seeds. One that draws nothing and fails on a visible example needs no seeds.
 """
 
-from __future__ import annotations
-
 import argparse
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What one run of a grader takes: seconds, processor time and memory."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

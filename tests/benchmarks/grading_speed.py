@@ -7,8 +7,6 @@ seconds where others use the machine. Then ten times as many are graded, to see 
 memory it takes.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -63,9 +61,6 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--unsafe-no-sandbox", action="store_true")
     return parser.parse_args()
-
-
-# --- The class ---------------------------------------------------------------------------------------
 
 
 def make_class(course: Path, number: int, rng: random.Random) -> dict[str, int]:
@@ -140,9 +135,6 @@ def write(target: Path, text: str) -> None:
     target.write_text(text, encoding="utf-8")
 
 
-# --- Both graders ------------------------------------------------------------------------------------
-
-
 def compare(course: Path, expected: dict[str, int], options: argparse.Namespace) -> None:
     """Let both grade the class; print their times, and whether all three scores agree."""
     ours = dspark(course / "submitted", course / "ours.json", options)
@@ -196,9 +188,6 @@ def nbgrader_environment() -> dict[str, str]:
     """Let nbgrader find its own commands, and its kernels the kit."""
     tools = str(Path(sys.executable).parent)
     return os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-
-
-# --- Ten times as many -------------------------------------------------------------------------------
 
 
 def scale(course: Path, options: argparse.Namespace) -> None:

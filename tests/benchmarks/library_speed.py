@@ -4,8 +4,6 @@ With names, only those: drafting, head, tree, scheduling. Processor time of this
 cores do not count; medians of a few rounds, in which all versions take turns. The vocabulary has 151,936 tokens.
 """
 
-from __future__ import annotations
-
 import statistics
 import sys
 import time

@@ -1,7 +1,5 @@
 """A class in which faults of the machine are planted: its submissions, and the places that get its grades."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import json

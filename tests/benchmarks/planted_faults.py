@@ -6,8 +6,6 @@ were written though nothing was graded, and that are missing in the end. Needs L
 this machine cannot show is left out. With --write, the table goes into docs/instructors.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os
@@ -32,8 +30,6 @@ DOCS, MARKS = (
     ROOT / "docs" / "instructors.md",
     ("<!-- planted_faults.py writes this table -->\n", "<!-- until here -->"),
 )
-
-# --- The faults --------------------------------------------------------------------------------------
 
 
 def processes(process: subprocess.Popen[bytes], program: str, word: str) -> Iterator[int]:
@@ -204,9 +200,6 @@ def faults(course: Course) -> dict[str, Callable[[], int]]:
         "`grade` itself is killed": lambda: course.grade(around=kill),
         "the terminal is gone": partial(no_terminal, course),
     }
-
-
-# --- The table ---------------------------------------------------------------------------------------
 
 
 def planted(course: Course, fault: Callable[[], int]) -> list[str]:

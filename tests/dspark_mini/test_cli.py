@@ -1,7 +1,5 @@
 """The command line, as a person types it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

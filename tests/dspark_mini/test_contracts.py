@@ -1,7 +1,5 @@
 """Contracts: what they convert, and that bad input to any graded function raises a sentence and changes nothing."""
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Callable

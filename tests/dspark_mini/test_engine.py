@@ -1,7 +1,5 @@
 """The engine on a toy that can be enumerated: the text, its distribution, the limits, and the record of the rounds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import zip_longest

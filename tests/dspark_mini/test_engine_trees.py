@@ -1,7 +1,5 @@
 """The engine with draft trees: the text, its distribution, the rows that stay in the cache, and the record."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The page on which rounds can be opened: what became of each draft, and how it behaves in a browser."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -3,8 +3,6 @@
 Their values are tested where they are graded: `TASKS[id].check(reference)` compares them with the task's oracle.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter
@@ -33,9 +31,6 @@ SEEDS = st.integers(0, 2**32 - 1)
 Row = np.ndarray
 Text = tuple[int, ...]
 Target = Callable[[Text], Row]
-
-
-# --- Verification by enumeration: every draft, every outcome of every draw --------------------------------------------
 
 
 def random_target(seed: int, vocabulary: int) -> Target:
@@ -105,9 +100,6 @@ def test_results_share_no_memory_with_the_arguments_or_within_themselves() -> No
     assert tokens == [3, 1]
 
 
-# --- Masks and layouts ------------------------------------------------------------------------------------------------
-
-
 def attend(queries: Row, keys: Row, values: Row, mask: Row) -> Row:
     """Apply one softmax attention head; what is masked gets the score −inf."""
     scores = np.where(mask, queries @ keys.T, -np.inf)
@@ -144,9 +136,6 @@ def test_an_oracle_drafter_is_accepted_in_full_and_one_row_late_hardly_ever(layo
             said = text[start + first + late : start + first + late + len(inputs)]  # by a perfect drafter, row by row
             accepted.append(np.cumprod(said[positions] == text[start + 1 : start + 1 + gamma]).sum())
         assert np.mean(accepted) == gamma if late == 0 else np.mean(accepted) < 0.1 * gamma
-
-
-# --- Statistics -------------------------------------------------------------------------------------------------------
 
 
 def test_stated_temperatures_are_found_again_and_depend_on_what_comes_before_only() -> None:

@@ -1,7 +1,5 @@
 """A low-rank head stands in for the dict of its rows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

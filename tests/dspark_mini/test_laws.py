@@ -1,7 +1,5 @@
 """Exact laws of random functions: every decision is followed both ways; what cannot be followed is sampled."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The small language model in NumPy: its caches, its texts with and without drafts, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 import time
 from dataclasses import replace

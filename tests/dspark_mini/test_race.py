@@ -1,7 +1,5 @@
 """What the race measures: methods, acceptance, speed-ups, mismatches."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

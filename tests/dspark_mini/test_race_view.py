@@ -1,7 +1,5 @@
 """The race on the terminal: the marks of the words, the table, the files, and what is refused."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """The scheduler is proven against brute force, and by the law of what is emitted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 from typing import Any

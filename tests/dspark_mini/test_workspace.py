@@ -1,7 +1,5 @@
 """The learner's directory: nothing in it is ever lost."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

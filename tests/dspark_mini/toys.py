@@ -1,7 +1,5 @@
 """The engine on toys, for its tests: fresh models for every text, and the exact distance from the target's law."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Submissions for the tests: lesson notebooks, solved, untouched, or edited cell by cell."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What is given is named in every table, so that nobody takes its points for earned."""
 
-from __future__ import annotations
-
 from rich.console import Console
 
 from dspark_mini.records import build_draft_record

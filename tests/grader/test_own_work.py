@@ -1,7 +1,5 @@
 """A learner's own notebooks: the file that counts, what comes next, and what `check` says of saved and broken files."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """Comparing a result with the expected one: by value, by plain type, and how values are shown."""
 
-from __future__ import annotations
-
 import tracemalloc
 from collections import Counter, OrderedDict, defaultdict, deque
 from decimal import Decimal
@@ -34,9 +32,6 @@ plain = st.recursive(
     ),
     max_leaves=10,
 )
-
-
-# --- Values ------------------------------------------------------------------------------------------
 
 
 @MANY
@@ -147,8 +142,6 @@ def test_comparing_never_fails_whatever_comes_back(expected: Any, got: Any) -> N
     assert type_fault(expected, got) is None or isinstance(type_fault(expected, got), str)
 
 
-# --- Types -------------------------------------------------------------------------------------------
-
 PASSES = [
     *((1, 1), (1.0, 1.0), (1.0, 1), (1.0, np.float64(1)), (True, True), ("a", "a")),
     *(([1, 2], [1, 2]), ([1.0], [np.float64(1), 2]), ([1], []), ([], [np.int64(1)])),
@@ -192,9 +185,6 @@ def test_promised_types_pass_and_others_are_named_with_their_place() -> None:
 @given(st.recursive(st.one_of(st.booleans(), st.integers(), st.floats(), st.text()), st.lists, max_leaves=8))
 def test_a_plain_result_has_the_types_of_itself(value: Any) -> None:
     assert type_fault(value, value) is None and type_fault({"k": value}, {"k": value}) is None
-
-
-# --- How values are shown ----------------------------------------------------------------------------
 
 
 SHOWN: list[tuple[Any, str]] = [

@@ -1,7 +1,5 @@
 """Failing cases of the clinic: what a stub shows is no answer, and a call costs the grader nothing."""
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import inspect

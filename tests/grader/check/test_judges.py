@@ -1,7 +1,5 @@
 """Judges and reports: what each judge notices, what a report says of it, and what it keeps to itself."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable
@@ -19,9 +17,6 @@ from grader.run.child.calling import Call, Outcome, Seed, call
 
 SECRET = 86428642  # stands in every hidden case
 Function = Callable[..., Any]
-
-
-# --- A small task: double every number --------------------------------------------------------------------------------
 
 
 @takes(amounts=integers("n", empty=True))
@@ -153,9 +148,6 @@ def test_a_property_without_cases_is_left_out() -> None:
     assert [p.name for p in bundled.properties][:1] == ["values"] and len(bundled.properties) == 4
 
 
-# --- Functions that do not answer -------------------------------------------------------------------------------------
-
-
 class Counting:
     """A caller that counts its calls and gives the same outcome for each."""
 
@@ -190,9 +182,6 @@ def test_nothing_is_asked_of_a_function_that_hangs_or_dies(outcome: Outcome, sta
     report = TASK.check(caller, seed=1)
     assert (report.status, report.points, caller.calls) == (status, 0, 1)
     assert "not looked at" in report.to_json()["properties"][1]["message"].lower()
-
-
-# --- Chance -----------------------------------------------------------------------------------------------------------
 
 
 @takes(share=number(), rng=generator())

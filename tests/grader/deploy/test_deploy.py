@@ -1,7 +1,5 @@
 """What is uploaded elsewhere: a template repository for GitHub Classroom, an autograder for Gradescope."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -3,8 +3,6 @@
 It needs root, who makes a user for it and removes that user again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

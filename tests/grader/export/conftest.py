@@ -1,7 +1,5 @@
 """A course of nbgrader with one lesson, its gradebook in SQLite and PostgreSQL, and results to record in it."""
 
-from __future__ import annotations
-
 import json
 import os
 import uuid

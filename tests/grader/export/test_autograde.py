@@ -1,7 +1,5 @@
 """nbgrader's own `autograde` with the sandboxed preprocessors: the grader's scores, and no notebook stops the batch."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Rosters of Canvas and Moodle: the right grade at the right student, everybody else named, no formula in a cell."""
 
-from __future__ import annotations
-
 import csv
 import re
 from html.parser import HTMLParser
@@ -28,9 +26,6 @@ def write_rows(path: Path, rows: list[list[str]], delimiter: str = ",", encoding
 def read_rows(path: Path, delimiter: str = ",") -> list[list[str]]:
     with path.open(newline="", encoding="utf-8-sig") as file:
         return list(csv.reader(file, delimiter=delimiter))
-
-
-# --- Canvas ------------------------------------------------------------------------------------------
 
 
 def gradebook(folder: Path, *students: list[str], most: str = "14.00", **manner: str) -> Path:
@@ -153,9 +148,6 @@ def test_a_file_that_is_not_a_roster_is_refused_with_a_sentence(tmp_path: Path, 
             write([result("ada")], tmp_path / "roster.csv", tmp_path / "out.csv")
 
 
-# --- Formulas ----------------------------------------------------------------------------------------
-
-
 def test_what_a_spreadsheet_would_compute_gets_an_apostrophe_and_other_text_stays() -> None:
     for cell in ("=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "＝1", "-x", "--"):
         assert inert(cell) == "'" + cell
@@ -169,8 +161,6 @@ def test_canvas_gets_one_column_and_a_student_whose_name_is_a_formula_stays_the_
     assert rows[0] == HEADINGS[:6] and rows[1][-1] == "Manual Posting" and rows[2][0] == "    Points Possible"
     assert rows[3] == ["'=HYPERLINK(1)", "1", "", "'@eve", "A", "9"]
 
-
-# --- Moodle ------------------------------------------------------------------------------------------
 
 SHEET = ["Identifier", "Full name", "Email address", "Grade", "Maximum Grade"]
 SHEET += ["Last modified (grade)", "Feedback comments"]

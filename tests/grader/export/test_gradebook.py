@@ -3,8 +3,6 @@
 The tests of PostgreSQL need a server: DSPARK_TEST_POSTGRESQL=postgresql+psycopg://user@host:port/postgres
 """
 
-from __future__ import annotations
-
 import datetime
 import os
 import threading

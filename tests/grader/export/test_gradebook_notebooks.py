@@ -1,7 +1,5 @@
 """The notebooks beside nbgrader's gradebook: valid whatever was handed in, with reports, open in its formgrader."""
 
-from __future__ import annotations
-
 import json
 import socket
 import subprocess

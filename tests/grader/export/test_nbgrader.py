@@ -1,7 +1,5 @@
 """Plain nbgrader, with a kernel: full marks for solved lessons, none for stubs, partial credit in between."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The outputs of `dspark-mini grade`: each option writes its file, and what cannot be had is refused first."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

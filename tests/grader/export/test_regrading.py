@@ -1,7 +1,5 @@
 """Grading again: who changed and why, the higher score, late submissions, points of one's own; null stays null."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

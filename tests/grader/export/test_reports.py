@@ -1,7 +1,5 @@
 """Reports for Gradescope and GitHub: points, what to mend, and learners' text nowhere a command."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -13,8 +11,6 @@ from grader.export.github import report_to_ci
 from grader.export.lms import _feedback, write_gradescope
 from grader.export.pages import student_page
 from tests.grader.export.conftest import NASTY, result, task, ungraded, unreadable
-
-# --- Gradescope --------------------------------------------------------------------------------------
 
 
 def test_gradescope_gets_one_test_per_task_with_points_and_what_to_mend(tmp_path: Path) -> None:
@@ -48,9 +44,6 @@ def test_notes_are_in_every_feedback(tmp_path: Path, monkeypatch: pytest.MonkeyP
         texts = (json.loads((tmp_path / "to.json").read_text())["output"], _feedback(one), student_page(one))
         assert all("It waits for input." in text for text in (*texts, "".join(lines)))
     assert (tmp_path / "summary.md").read_text().count("It waits for input.") == 2
-
-
-# --- GitHub ------------------------------------------------------------------------------------------
 
 
 def commands(lines: list[str]) -> list[tuple[str, dict[str, str], str]]:

@@ -3,8 +3,6 @@
 A kernel a notebook would show the same, and take several times as long. Cells run on behind one that fails.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The build: what is handed out follows from the sources, and unfit lessons are refused."""
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import functools
@@ -138,8 +136,6 @@ def test_unknown_task_is_refused_and_nothing_is_written(monkeypatch: pytest.Monk
     assert [path.name for path in tmp_path.rglob("*.*")] == [f"{LESSON}.py"]
     assert (tmp_path / "solutions" / f"{LESSON}.py").read_text(encoding="utf-8") == text
 
-
-# --- Cells with a bug in place of a stub -------------------------------------------------------------
 
 CLINIC = "08_bug_clinic"
 CLINIC_SOURCE = SOLUTIONS / f"{CLINIC}.py"

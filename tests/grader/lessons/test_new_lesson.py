@@ -1,7 +1,5 @@
 """A lesson kept outside the kit: made, built, checked, graded, handed out; and those that are refused."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The lessons' notebooks: solved ones run, untouched ones stop with their TODOs only, and a kernel shows reports."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """own: the learner's functions of earlier lessons, where they pass, and the kit's where they do not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import nbformat

@@ -1,7 +1,5 @@
 """The pytest plugin for notebooks: it runs what was named, and nothing that merely lies there."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

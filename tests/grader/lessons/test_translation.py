@@ -1,7 +1,5 @@
 """Translations: what the build says of them, and that notebook, report and grade speak the language of the notebook."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

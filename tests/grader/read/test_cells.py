@@ -1,7 +1,5 @@
 """Reading notebooks: which cells are run, which one counts, and that no notebook is too strange to be read."""
 
-from __future__ import annotations
-
 import json
 import os
 import time
@@ -53,9 +51,6 @@ def graded(*cells: CellJson) -> Any:
     return namespace[F]()
 
 
-# --- Which cells are run -----------------------------------------------------------------------------
-
-
 def test_every_cell_of_the_learner_runs_in_its_order() -> None:
     cells = [cell("a = 1"), cell("b = 2", "task-2-4"), cell("c = 3", "helper"), cell(["d = 4\n", "e = 5"])]
     assert sources(*cells) == ["a = 1", "b = 2", "c = 3", "d = 4\ne = 5"]
@@ -102,8 +97,6 @@ def test_what_is_not_code_does_not_run_and_a_source_that_is_not_text_is_passed_o
         assert sources(cell(source), cell("y = 2"), "no cell", None) == ["y = 2"]  # type: ignore[arg-type]
 
 
-# --- Which of several definitions counts -------------------------------------------------------------
-
 STUB = f"def {F}(*a):\n    raise NotImplementedError\n"
 CHECK = cell(f'check("2.4", {F})', "check-2-4")
 
@@ -133,15 +126,9 @@ def test_the_definition_that_its_check_sees_counts(cells: tuple[CellJson, ...], 
         assert graded(*cells) == value
 
 
-# --- Whose lesson it is ------------------------------------------------------------------------------
-
-
 def test_the_lesson_is_that_of_most_tasks() -> None:
     cells = [cell(answer(1, name)) for name in ("schedule_prefixes", F, "conditional_acceptance")]
     assert lesson_of(read_cells(notebook(*cells))) == LESSON
-
-
-# --- Formats -----------------------------------------------------------------------------------------
 
 
 def test_every_format_version_gives_the_same_cells() -> None:
@@ -226,8 +213,6 @@ def test_no_text_makes_the_reader_slow() -> None:
         read_cells(notebook(cell(line)))
     assert time.process_time() - begin < 2
 
-
-# --- Files -------------------------------------------------------------------------------------------
 
 Write = Callable[[str, bytes], Source]
 

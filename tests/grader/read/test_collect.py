@@ -1,7 +1,5 @@
 """Finding submissions: layouts of nbgrader, Canvas and Moodle, in folders and in zips that nobody vouches for."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -176,8 +174,6 @@ def test_missing_paths_and_empty_folders_are_bad_requests(tmp_path: Path, unpack
             find_submissions([tmp_path / name], unpacked)
 
 
-# --- Every file is accounted for -----------------------------------------------------------------------
-
 LESSONS = {lesson: (NOTEBOOKS / f"{lesson}.ipynb").read_bytes() for lesson in (L2, L3)}
 
 
@@ -261,9 +257,6 @@ def test_outputs_do_not_count_towards_the_size(tmp_path: Path) -> None:
     (tmp_path / "a.ipynb").write_text(json.dumps(document))
     with pytest.raises(Unreadable, match="larger than 20 MiB, its outputs left out"):
         read_submission(Source("a", tmp_path / "a.ipynb"))
-
-
-# --- Zips that mean harm -----------------------------------------------------------------------------
 
 
 def only(sources: list[Source]) -> Source:

@@ -1,7 +1,5 @@
 """What the tests of child processes share: short limits, children that are closed again, and what still runs."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """Grading a batch: each result saved at once, the same whatever the order, kept through crashes and interruptions."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -77,9 +75,6 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
         yield opened
 
 
-# --- The journal -------------------------------------------------------------------------------------
-
-
 def test_result_is_on_disk_as_soon_as_it_is_added(tmp_path: Path, journal: Journal) -> None:
     journal.add("k", result_of("ä\udcff".encode("utf-8", "replace").decode()))
     assert json.loads((tmp_path / "journal").read_text(encoding="utf-8")) == {"key": "k", "result": journal["k"]}
@@ -125,9 +120,6 @@ def test_journal_keeps_only_what_it_is_reported_and_goes_on_from_there(tmp_path:
     lines = [json.loads(line) for line in (tmp_path / "journal").read_text().splitlines()]
     assert [(line["key"], line["result"]["score"]) for line in lines] == [("c", 1), ("a", 2), ("d", 1)]
     assert [result["submission"] for result in Results(journal, ["a", "d", "c"])[1:]] == ["d", "c"]
-
-
-# --- The batch ---------------------------------------------------------------------------------------
 
 
 def test_results_come_in_the_order_of_the_submissions(jobs: list[Job], journal: Journal) -> None:
@@ -207,9 +199,6 @@ def test_scores_do_not_depend_on_order_or_number_of_jobs(make_notebook: Make, tm
             results = grade_batch(jobs_of(order, sandbox=False), pool, journal)
             scores.append({result["submission"]: (result["score"], result["status"]) for result in results})
     assert scores[0] == scores[1] and len(set(scores[0].values())) == 3
-
-
-# --- The command -------------------------------------------------------------------------------------
 
 
 def test_csv_has_one_row_per_submission_and_one_column_per_task(make_notebook: Make, tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Calling a learner's function: copies of the arguments, every kind of exception, time, and silence."""
 
-from __future__ import annotations
-
 import copy
 import signal
 import sys
@@ -44,9 +42,6 @@ def written(source: str, name: str = "f") -> Function:
     exec(compile(source, "cell", "exec"), namespace)
     function: Function = namespace[name]
     return function
-
-
-# --- Arguments ---------------------------------------------------------------------------------------
 
 
 @MANY
@@ -111,9 +106,6 @@ def test_a_hostile_key_in_an_argument_counts_as_a_change() -> None:
     assert outcome(hostile, {1: 2}).changed
 
 
-# --- Random sources ----------------------------------------------------------------------------------
-
-
 @MANY
 @given(st.integers(0, 2**32), st.integers(0, 3))
 def test_a_seed_becomes_a_fresh_generator_for_every_call(seed: int, size: int) -> None:
@@ -138,9 +130,6 @@ def test_chosen_uniforms_come_first_however_they_are_drawn() -> None:
     assert others[0] and others[1].tolist() == np.random.default_rng(5).gumbel(size=3).tolist()
 
 
-# --- Results -----------------------------------------------------------------------------------------
-
-
 def test_a_result_is_a_copy_that_later_calls_cannot_change() -> None:
     memory: list[Any] = [0, np.zeros(2)]
 
@@ -159,9 +148,6 @@ def test_a_result_that_cannot_be_copied_is_not_an_error(result: Any) -> None:
     got = outcome(lambda: result)
     assert got.error is None and not got.timed_out and not got.changed
     assert not isinstance(got.value, (int, float, str, tuple, dict, np.ndarray))
-
-
-# --- Exceptions --------------------------------------------------------------------------------------
 
 
 class Unspeakable(Exception):

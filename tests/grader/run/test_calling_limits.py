@@ -1,7 +1,5 @@
 """Calling a learner's function: limits of time, and nothing that it prints, logs or warns of escapes."""
 
-from __future__ import annotations
-
 import io
 import logging
 import signal
@@ -18,8 +16,6 @@ import pytest
 from grader.run.child import calling
 from grader.run.child.calling import Outcome
 from tests.grader.run.test_calling import outcome, raising, written
-
-# --- Time --------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -76,9 +72,6 @@ def test_a_call_in_another_thread_works_without_a_limit() -> None:
     thread.start()
     thread.join()
     assert results == [Outcome(value=2)]
-
-
-# --- Silence -----------------------------------------------------------------------------------------
 
 
 def noisy(x: Any) -> Any:

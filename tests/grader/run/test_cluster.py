@@ -1,7 +1,5 @@
 """Grading on a Dask cluster: two workers, the same results as on this machine, and refusals that say what to do."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

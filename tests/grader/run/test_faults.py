@@ -1,7 +1,5 @@
 """Faults of the machine while a class is graded: no score that was not earned, none lost, and the way to go on."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 import json
@@ -59,9 +57,6 @@ def in_list(course: Path) -> dict[str, str]:
         return {row["Student"]: row["07 end to end (12)"] for row in csv.DictReader(file)}
 
 
-# --- No namespaces -----------------------------------------------------------------------------------
-
-
 @pytest.mark.usefixtures("needs_sandbox")
 def test_a_sandbox_that_fails_from_the_fourth_start_on_changes_no_grade(course: Path) -> None:
     program = course / "bin" / "bwrap"
@@ -81,9 +76,6 @@ def test_a_sandbox_that_fails_from_the_fourth_start_on_changes_no_grade(course: 
     assert f"dspark-mini grade {' '.join(words)} --resume" in repair
     assert type_in(course, "grade", *words, "--resume").returncode == 0
     assert len({result["score"] for result in results_of(course).values()}) == len(set(in_list(course).values())) == 1
-
-
-# --- Killed ------------------------------------------------------------------------------------------
 
 
 class Killed(Child):
@@ -145,9 +137,6 @@ def test_no_temporary_folder_is_left_after_a_kill(course: Path, words: tuple[str
         wait_for(lambda: not left())
 
 
-# --- The disk is full --------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def small_disk() -> Iterator[Callable[[Path, int, list[str]], list[str]]]:
     """A function that makes a command run where a folder is a disk of some KiB."""
@@ -183,9 +172,6 @@ def test_a_disk_that_fills_up_gives_a_sentence_and_no_half_file(
     assert (done.returncode == 2) is ("No space left" in done.stderr) is (size < SIZES[-1]), done.stderr
     assert ".part" not in done.stdout and "Exception ignored" not in done.stderr
     assert ("\nout.json " in f"\n{done.stdout}") is ("1 whole" in done.stdout)
-
-
-# --- The terminal, and others ------------------------------------------------------------------------
 
 
 def test_a_terminal_that_cannot_encode_a_name_costs_no_file(course: Path) -> None:

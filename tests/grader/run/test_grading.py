@@ -1,7 +1,5 @@
 """Grading: from notebooks and .py files to points, and the JSON of it."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

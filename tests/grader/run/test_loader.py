@@ -1,7 +1,5 @@
 """Loading a learner's code: magics, broken cells, failing statements, and what a module needs to work."""
 
-from __future__ import annotations
-
 import ast
 import sys
 import time
@@ -37,8 +35,6 @@ def names_of(*sources: str) -> Names:
     assert errors == [None] * len(sources)
     return names
 
-
-# --- Magics and shell escapes ------------------------------------------------------------------------
 
 MAGICS = [
     *("%matplotlib inline", "%load_ext autoreload", "%time 1 + 1", "%config InlineBackend.figure_format = 'retina'"),
@@ -124,9 +120,6 @@ def test_no_text_whatever_takes_the_loader_down(text: str, statements: bool) -> 
     assert names.get("x") == 1 and (error is None or isinstance(error, CellError))
 
 
-# --- Broken code -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("source", "error", "line"),
     [
@@ -182,15 +175,9 @@ def test_a_piece_that_never_ends_is_interrupted(statements: bool, monkeypatch: p
     assert errors[1] is None and names["z"] == 1 and names["y"] == 2
 
 
-# --- Statement by statement --------------------------------------------------------------------------
-
-
 def test_a_file_goes_on_after_every_failing_statement() -> None:
     names, (error,) = ran("a = 1\nb = 1 / 0\nc = 3\nd = e\nf = 5", statements=True)
     assert set(names) == {"a", "c", "f"} and error is not None and error.line == 2
-
-
-# --- What a module needs -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("statements", [False, True])
@@ -229,9 +216,6 @@ def test_dataclasses_enums_named_tuples_and_protocols_work(statements: bool) -> 
 def test_a_later_definition_wins_and_a_failing_one_leaves_the_earlier() -> None:
     names, _ = ran("def f(): return 1", "def f(): return 2", "def f(:", "1 / 0\ndef f(): return 3")
     assert names["f"]() == 2
-
-
-# --- Which piece defines a function ------------------------------------------------------------------
 
 
 DEFINITIONS = [

@@ -3,8 +3,6 @@
 Here they run in a bare process, as one's own work does; attacks/ tries them and more in the sandbox.
 """
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -28,8 +26,6 @@ pytestmark = [
 Start = Callable[..., Child]
 Processes = Callable[[str], list[int]]
 
-
-# --- Functions that misbehave ------------------------------------------------------------------------
 
 BAD: dict[str, tuple[str, Any]] = {
     "leaves": ("import os\n    os._exit(0)", ENDS),
@@ -83,8 +79,6 @@ def test_after_a_function_that_misbehaves_the_next_one_still_answers(
     assert len(running(str(misbehaving.library))) <= 1
 
 
-# --- Several calls at once ---------------------------------------------------------------------------
-
 COUNTS = """
 import os, time
 n = 0
@@ -119,9 +113,6 @@ def test_large_answers_of_many_calls_do_not_block_each_other(start: Start) -> No
     got = child.outcomes("f", [call(np.full(1000, float(i))) for i in range(30)])
     assert [outcome.value.shape for outcome in got] == [(20_000,)] * 30
     assert [outcome.value[-1] for outcome in got] == list(range(30))
-
-
-# --- Results and replies that are strange or forged --------------------------------------------------
 
 
 def test_a_number_that_only_equals_the_right_one_ends_the_child(start: Start) -> None:

@@ -4,8 +4,6 @@ All of this is tried on a bare process, which can do more than one in a sandbox.
 replies, stand in test_misbehaving.py; what only the sandbox promises stands in test_sandbox.py.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 import time
@@ -31,9 +29,6 @@ Processes = Callable[[str], list[int]]
 Start = Callable[..., Child]
 
 
-# --- What a child can reach --------------------------------------------------------------------------
-
-
 def test_a_child_without_a_sandbox_imports_neither_the_reference_nor_the_tests_and_sees_no_environment(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -56,9 +51,6 @@ def test_standard_streams_of_a_child_are_empty_but_take_any_text(start: Start) -
         "def f():\n    print('γ')\n    return [ended, sys.stdin.read()]"
     )
     assert not child.errors and asked(child, "f") == Outcome(value=[True, ""])
-
-
-# --- Pieces that misbehave ---------------------------------------------------------------------------
 
 
 def test_pieces_that_hang_or_end_the_process_cost_only_what_they_define(start: Start) -> None:
@@ -102,8 +94,6 @@ def test_a_submission_too_large_for_the_wire_costs_only_itself(start: Start) -> 
     child = start("#" * (17 << 20), GOOD)
     assert 0 in child.errors and answers(child)
 
-
-# --- Nothing is left ---------------------------------------------------------------------------------
 
 STAYS = """
 import os, signal, subprocess, sys, time
@@ -202,8 +192,6 @@ def test_a_large_answer_arrives_in_time(start: Start, monkeypatch: pytest.Monkey
     assert len(asked(child, "f").value) == 2
     assert time.process_time() - begin < 0.3
 
-
-# --- A child is as good as this process --------------------------------------------------------------
 
 SAME = """
 import numpy as np

@@ -1,7 +1,5 @@
 """What is made of a child's replies, each part of which may be forged."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The sandbox: what code in it can see and do, what it costs others, and what is said where it cannot be had."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil
@@ -151,9 +149,6 @@ def fingerprint(folder: Path) -> str:
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
-# --- What can be seen --------------------------------------------------------------------------------
-
-
 def test_the_root_holds_python_numpy_and_the_kit_only(looks: Child) -> None:
     assert set(in_folder(looks, "/")) <= {*("dev", "etc", "kit", "lib", "lib64", "python", "site", "tmp", "usr")}
     assert in_folder(looks, "/kit") == ["dspark_mini", "grader"]
@@ -178,9 +173,6 @@ def test_the_standard_library_numpy_and_the_kit_can_be_imported_and_nothing_else
         assert told(looks, f"importlib.import_module({name!r}).__name__") == Outcome(value=name)
     for name in ("dspark_mini.drafting", "grader.lessons.checks", "grader.run.sandbox", "nbformat", "pip"):
         assert told(looks, f"importlib.import_module({name!r}).__name__").error == "ModuleNotFoundError"
-
-
-# --- What can be done --------------------------------------------------------------------------------
 
 
 def test_nothing_can_be_started(looks: Child) -> None:
@@ -237,9 +229,6 @@ REFUSED: dict[str, list[int]] = {
 def test_calls_that_no_exercise_needs_are_refused(looks: Child) -> None:
     for name, arguments in REFUSED.items():
         assert asked(looks, "calls_system", name, *arguments).value == [-1, 1], name
-
-
-# --- What it costs others ----------------------------------------------------------------------------
 
 
 def test_nothing_is_left_when_a_child_is_closed(start: Start) -> None:

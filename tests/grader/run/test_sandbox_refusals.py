@@ -1,7 +1,5 @@
 """What is said where the sandbox cannot start: why, what to do about it, and the way to grade without one."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

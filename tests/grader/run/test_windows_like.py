@@ -1,7 +1,5 @@
 """A learner's commands where the system has no signals, process groups, limits of resources or select on pipes."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The wire between grader and child: what crosses it unchanged, and what never gets through."""
 
-from __future__ import annotations
-
 import io
 import json
 import struct
@@ -99,9 +97,6 @@ def is_plain(value: Any) -> bool:
     return value is None or type(value) in (bool, int, float, str, Opaque, Seed)
 
 
-# --- What crosses unchanged --------------------------------------------------------------------------
-
-
 @MANY
 @given(plain)
 def test_plain_data_crosses_with_types_and_bits_unchanged(value: Any) -> None:
@@ -193,9 +188,6 @@ def test_depth_is_capped_but_everything_above_the_cap_crosses() -> None:
 def test_a_dict_with_keys_that_are_not_plain_scalars_is_opaque_or_has_opaque_parts() -> None:
     for value in ({(1, 2): 3}, {np.str_("a"): 1}, {b"a": 1}, {frozenset(): 1}, {2**65: 1}):
         assert "<" in repr(crossed([value, 5])) and crossed([value, 5])[1] == 5
-
-
-# --- Damage ------------------------------------------------------------------------------------------
 
 
 @MANY

@@ -3,8 +3,6 @@
 What cannot be copied: open files that cannot be replaced or deleted, backslashes in paths, and a real console.
 """
 
-from __future__ import annotations
-
 import builtins
 import io
 import os

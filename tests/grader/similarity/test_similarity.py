@@ -1,7 +1,5 @@
 """Similarity: copies in disguise are found among independent solutions, chance is not, and no file stops it."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import json
