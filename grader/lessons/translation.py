@@ -35,6 +35,7 @@ KEPT = re.compile(
     r"```.*?```|`[^`]+`|\$\$.+?\$\$|\$[^$\n]+\$|\]\([^)\s]+\)|https?://[^\s)>\]]+|\{\w+[^{}\n]*\}|(?<![A-Za-z_])\d+(?:[.,]\d+)*",
     re.DOTALL,
 )
+WORDS = re.compile(r"\\text\{[^{}]*\}")  # in a formula, which may be translated
 
 
 def languages() -> list[str]:
@@ -215,5 +216,7 @@ def faults(catalog: Catalog) -> Iterator[str]:
 
 def _differing(text: str, translation: str) -> str:
     """Return the first piece of code, formula, address or number that stands in one of two texts only."""
-    ours, theirs = (Counter(" ".join(piece.split()) for piece in KEPT.findall(part)) for part in (text, translation))
+    ours, theirs = (
+        Counter(" ".join(WORDS.sub("", piece).split()) for piece in KEPT.findall(part)) for part in (text, translation)
+    )
     return next(iter((ours - theirs) + (theirs - ours)), "")
