@@ -24,10 +24,8 @@ class Page:
     html: str
 
     def _repr_html_(self) -> str:
-        source = html.escape(self.html, quote=True)
-        return (
-            f'<iframe srcdoc="{source}" style="width:100%;height:{HEIGHT}px;border:0" title="{_("Rounds")}"></iframe>'
-        )
+        source, title = html.escape(self.html, quote=True), _("Rounds")
+        return f'<iframe srcdoc="{source}" style="width:100%;height:{HEIGHT}px;border:0" title="{title}"></iframe>'
 
 
 def explore(
