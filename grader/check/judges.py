@@ -1,8 +1,9 @@
 """Judges: each looks for evidence against one property of a function.
 
-Evidence is a tuple of (label, text) lines. In grading it is shown for visible examples only: evidence from a hidden
-case is empty there, so that a report names the property that failed and never the test. In a learner's own notebook
-hidden cases are drawn anew each time, and one that fails is shown in full.
+Evidence is a tuple of (label, text) lines. A check has two halves: a judge is asked about its visible cases first, and
+about its hidden ones once the visible cases of all properties have been tried. In grading, evidence from a hidden case
+is empty, so that a report names the property that failed and never the test. In a learner's own notebook hidden cases
+are drawn anew each time, and one that fails is shown in full.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Session:
     rng: np.random.Generator
     shows_hidden: bool = False  # a learner's own notebook, not grading
     memo: dict[Any, Any] | None = None  # cases that are the same in every check under this seed
-    visible_only: bool = False  # no hidden case is tried
+    hidden: bool = False  # the half of the check that has begun
     answered: bool = False  # some call returned a value
     timed_out: bool = False
     stopped: str = ""  # why nothing more is asked of the function
@@ -74,9 +75,11 @@ class Session:
     def outcomes(self, calls: Iterable[Call]) -> list[Outcome]:
         """Make several calls, which a batch has converted already; a stub or a hung function ends the check."""
         batch = calls if isinstance(calls, Batch) else self.batch(calls)
+        if not batch:
+            return []
         done = self.caller.outcomes(batch)
         for call, outcome in zip(batch, done):
-            self.stopped_at = call if self.shows_hidden else None
+            self.stopped_at = call if self.shows_hidden or not self.hidden else None
             self._look_at(outcome)
         return done
 
@@ -96,14 +99,13 @@ class Session:
         return self.oracle(*map(live, call.args), **{name: live(value) for name, value in call.kwargs.items()})
 
     def evidence(self, call: Call, expected: str, got: str) -> Evidence:
-        """Write one case down for the learner."""
+        """Write one case down for the learner, a hidden one only where it may be shown."""
+        if self.hidden and not self.shows_hidden:
+            return HIDDEN
         named = self.contract.signature.bind(*call.args, **call.kwargs).arguments
         inputs = ", ".join(f"{name} = {shown(value)}" for name, value in named.items())
-        return (("input", inputs), ("expected", expected), ("got", got))
-
-    def hidden_evidence(self, call: Call, expected: str, got: str) -> Evidence:
-        """Write a hidden case down where it may be shown."""
-        return (*self.evidence(call, expected, got), ("case", _(NEW_CASE))) if self.shows_hidden else HIDDEN
+        new = (("case", _(NEW_CASE)),) if self.hidden else ()
+        return (("input", inputs), ("expected", expected), ("got", got), *new)
 
     def _look_at(self, outcome: Outcome) -> None:
         if outcome.error == "NotImplementedError" and not self.answered:
@@ -116,10 +118,10 @@ class Session:
 
 
 class Judge(Protocol):
-    """Finds evidence against one property."""
+    """Finds evidence against one property; one that has hidden cases keeps what makes them in `hidden`."""
 
     def __call__(self, session: Session) -> Evidence | None:
-        """Return None where the property holds, otherwise the evidence."""
+        """Try the cases of one half of the check; return None where they hold, otherwise the evidence."""
         ...
 
 
@@ -152,7 +154,7 @@ def whole_result(result: Any) -> Any:
 
 @dataclass(frozen=True)
 class Values:
-    """The result, or one part of it, has the right value: first in the visible examples, then in hidden cases."""
+    """The result, or one part of it, has the right value, in the visible examples and in hidden cases."""
 
     examples: tuple[Example, ...] = ()
     hidden: Cases | None = None
@@ -164,22 +166,19 @@ class Values:
         return not self.examples and self.hidden is None
 
     def __call__(self, session: Session) -> Evidence | None:
-        """Try all cases in one batch."""
-        hidden, batch = session.once((id(self), session.visible_only), lambda: self._cases(session))
-        outcomes = session.outcomes(batch)
-        for example, outcome in zip(self.examples, outcomes):
-            if not self._is_right(outcome, example.expected):
-                return session.evidence(example.call, *self._compared(outcome, example.expected))
-        for case, outcome in zip(hidden, outcomes[len(self.examples) :]):
+        """Try the cases in one batch."""
+        cases, batch = session.once((id(self), session.hidden), lambda: self._cases(session))
+        for case, outcome in zip(cases, session.outcomes(batch)):
             if not self._is_right(outcome, case.expected):
-                return session.hidden_evidence(case.call, *self._compared(outcome, case.expected))
+                return session.evidence(case.call, *self._compared(outcome, case.expected))
         return None
 
     def _cases(self, session: Session) -> tuple[list[Example], Batch]:
-        """Draw the hidden cases, solve them, and put all calls into one batch."""
-        calls = list(self.hidden(session.rng)) if self.hidden and not session.visible_only else []
-        hidden = [Example(call, session.expected(call)) for call in calls]
-        return hidden, session.batch([*(example.call for example in self.examples), *calls])
+        """Return the examples, or hidden cases drawn and solved, and their calls in one batch."""
+        cases = list(cases_of(self, session))
+        if session.hidden:
+            cases = [Example(call, session.expected(call)) for call in cases]
+        return cases, session.batch(case.call for case in cases)
 
     def _is_right(self, outcome: Outcome, expected: Any) -> bool:
         return outcome.error is None and same_value(self.part(expected), self._part_of(outcome))
@@ -222,13 +221,10 @@ class Law:
         return not self.examples and self.hidden is None
 
     def __call__(self, session: Session) -> Evidence | None:
-        """Draw many results under fresh seeds, visible cases first, and compare how often each outcome came."""
-        for case in self.examples:
-            if evidence := self._deviation(session, case):
-                return session.evidence(case.call, *evidence)
-        for case in self.hidden(session.rng) if self.hidden and not session.visible_only else ():
-            if evidence := self._deviation(session, case):
-                return session.hidden_evidence(case.call, *evidence)
+        """Draw many results under fresh seeds, and compare how often each outcome came."""
+        for case in cases_of(self, session):
+            if deviation := self._deviation(session, case):
+                return session.evidence(case.call, *deviation)
         return None
 
     def _deviation(self, session: Session, case: LawCase) -> tuple[str, str] | None:
@@ -255,6 +251,13 @@ class Law:
                     "{outcome}, with probability {chance:.3f}", outcome=self.in_words(outcome), chance=probability
                 ), share
         return None
+
+
+def cases_of(judge: Any, session: Session) -> Iterable[Any]:
+    """Return the examples of a judge, or draw its hidden cases in the second half of a check."""
+    if not session.hidden:
+        return judge.examples  # type: ignore[no-any-return]
+    return judge.hidden(session.rng) if judge.hidden else ()
 
 
 def is_improbable(hits: int, draws: int, probability: float) -> bool:

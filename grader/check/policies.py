@@ -27,7 +27,7 @@ from dspark_mini.replay import (
     total_score,
 )
 from grader.check.comparison import same_value, shown
-from grader.check.judges import Evidence, Session, outcome_text
+from grader.check.judges import HIDDEN, Evidence, Session, outcome_text
 from grader.run.child.calling import Batch, Call, Outcome
 
 Texts = Callable[[np.random.Generator], Path]  # where a file of recordings is
@@ -82,14 +82,16 @@ class Replayed:
     hidden: Texts | None = None
 
     def __call__(self, session: Session) -> Evidence | None:
-        """Play the texts that count, then look for something to show."""
-        if self.hidden is None or session.visible_only:
+        """Play the practice texts, or the hidden ones."""
+        if not session.hidden:
             return self.fault(session, PRACTICE)
-        visible = self.fault(session, PRACTICE)  # first, by a process that knows no hidden text and cannot tell of any
-        found = self.fault(session, self.hidden(session.rng))
-        if found is None:
-            return None
-        return visible or (found if session.shows_hidden else ())
+        found = self.fault(session, self.hidden(session.rng)) if self.hidden else None
+        return found if found is None or session.shows_hidden else HIDDEN
+
+    @property
+    def only_hidden_count(self) -> bool:
+        """Whether the visible texts are for practice: a fault in them is shown, one in the others costs points."""
+        return self.hidden is not None
 
     def scores(self, session: Session) -> dict[str, float]:
         """Score the policy by machine, on the texts that count."""

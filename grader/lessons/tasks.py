@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import repeat
@@ -18,19 +17,17 @@ from dspark_mini.contracts import Contract
 from dspark_mini.language import _
 from grader.check import diagnosis
 from grader.check.diagnosis import Diagnosis, Probe
-from grader.check.fresh_evidence import Forgetful, with_fresh_evidence
 from grader.check.judges import (
-    Evidence,
     Example,
     Law,
     NotStarted,
-    Scorer,
     Session,
     Stopped,
     Values,
     whole_result,
 )
-from grader.check.report import ERROR, FAIL, MISSING, PARTIAL, PASS, TIMEOUT, PropertyResult, Report
+from grader.check.report import ERROR, MISSING, PropertyResult, Report
+from grader.lessons.checking import Check
 from grader.lessons.mistakes import table_of
 from grader.lessons.properties import Property as Property  # what a check is written with comes from here, too
 from grader.lessons.properties import example as example
@@ -152,45 +149,27 @@ class Task:
             function: The learner's function.
             seed: Of the hidden cases; without it they are new ones every time, and shown where they fail.
         """
+        return Check(self, function, seed).report()
+
+    def diagnosis(
+        self, function: Callable[..., Any] | Caller, seed: int | None = None, wrong: bool = True
+    ) -> Diagnosis:
+        """Say what a function does wrong, from its answers to small calls that everybody may know.
+
+        Args:
+            function: The learner's function.
+            seed: Of the check.
+            wrong: Whether it is known to be wrong; if not, right answers are enough to say nothing.
+        """
         session = self.session(function, seed)
-        try:
-            results = tuple(self._results(session))
-        except NotStarted as stub:
-            if isinstance(session.caller, Forgetful):
-                session.caller.saw_hidden()
-            return self._not_started(str(stub))
-        status = _status(results, session)
-        if isinstance(caller := session.caller, Forgetful):
-            judges = [p.judge for p in self.properties]
-            results = with_fresh_evidence(
-                judges, results, caller, lambda: replace(self.session(caller, seed), visible_only=True)
-            )
-        reference = self.reference_source if status == PASS else ""
-        if session.timed_out:
-            found = Diagnosis(_(diagnosis.ENDLESS))
-        else:
-            has_mistake = not session.stopped and _has_wrong_values(self, results)
-            found = self.diagnosis(session.caller, seed) if has_mistake else Diagnosis()
-        scores = self._scores(session) if session.answered and not session.stopped else {}
-        report = Report(self.id, self.function, status, results, found.says, found.look_at, given=self.given)
-        return replace(report, reference=reference, scores=scores, note=_(self.notes[self.hidden is None]))
-
-    def _scores(self, session: Session) -> Mapping[str, float]:
-        """The scores by machine, of a task that is also scored."""
-        return next((p.judge.scores(session) for p in self.core if isinstance(p.judge, Scorer)), {})
-
-    def diagnosis(self, function: Callable[..., Any] | Caller, seed: int | None = None) -> Diagnosis:
-        """Say what a wrong function does, from its answers to small calls that everybody may know."""
-        session = replace(self.session(function, seed), visible_only=True)
-        if isinstance(session.caller, Forgetful):
-            session.caller.restart()
         table, judges = table_of(self.lesson, self.id), [p.judge for p in self.core if isinstance(p.judge, Values)]
         examples = [example for judge in judges for example in judge.examples if judge.part is whole_result]
         try:
-            first, again = (session.outcomes(probe.call for probe in table.probes) for _ in range(2))
             parts = self.parts_of(table.probes)
-            answers = diagnosis.answers_of(first, parts)
-            if answers != diagnosis.answers_of(again, parts):
+            answers = diagnosis.answers_of(session.outcomes(probe.call for probe in table.probes), parts)
+            if answers == table.right and not wrong:
+                return Diagnosis()
+            if answers != diagnosis.answers_of(session.outcomes(probe.call for probe in table.probes), parts):
                 return Diagnosis(_(diagnosis.UNSTEADY))
             found = diagnosis.diagnosis(table, answers, self.law_counts(session, diagnosis.DRAWS))
             outcomes = session.outcomes(example.call for example in examples)
@@ -212,7 +191,7 @@ class Task:
             for case in p.judge.examples
         ]
 
-    def _not_started(self, message: str) -> Report:
+    def not_started(self, message: str) -> Report:
         """Report a stub: the task's own, or that of another task of the lesson, which its function calls."""
         lesson = self.id.partition(".")[0]
         called = re.match(rf"TODO ({lesson}\.\d)[ :]", message)  # one digit: a message made up may not say much
@@ -230,48 +209,6 @@ class Task:
             PropertyResult(p.name, _(p.says), False, p.weight, _(p.hint), evidence) for p in self.properties
         )
         return Report(self.id, self.function, status, results, reason=why, given=self.given)
-
-    def _results(self, session: Session) -> Iterator[PropertyResult]:
-        all_hold = True
-        for p in self.properties:
-            reason = _reason_to_skip(p, session, all_hold)
-            evidence = () if reason else evidence_against(p, session)
-            all_hold = all_hold and (evidence is None or p.after_values)
-            yield PropertyResult(p.name, _(p.says), evidence is None, p.weight, _(p.hint), evidence or (), reason)
-
-
-def _reason_to_skip(p: Property, session: Session, all_hold: bool) -> str:
-    if session.stopped:
-        return _("{why} before it", why=session.stopped)
-    return _("the values are not right yet") if p.after_values and not all_hold else ""
-
-
-def evidence_against(p: Property, session: Session) -> Evidence | None:
-    """Try one property; None where it holds. What it draws depends on the seed and its name only."""
-    if session.memo is not None:
-        session.rng = np.random.default_rng([session.memo["seed"], zlib.crc32(p.name.encode())])
-    try:
-        return p.judge(session)
-    except Stopped:
-        got = _("no answer: {stopped}", stopped=session.stopped)
-        return session.evidence(session.stopped_at, _("an answer"), got) if session.stopped_at else (("got", got),)
-
-
-def _has_wrong_values(task: Task, results: tuple[PropertyResult, ...]) -> bool:
-    """Tell whether a property fails that is about values: those of manners have one cause each."""
-    return any(
-        not result.passed and not result.skipped and not p.after_values for p, result in zip(task.properties, results)
-    )
-
-
-def _status(results: tuple[PropertyResult, ...], session: Session) -> str:
-    if all(result.passed for result in results):
-        return PASS
-    if session.timed_out:
-        return TIMEOUT
-    if any(result.passed for result in results):
-        return PARTIAL
-    return FAIL if session.answered else ERROR
 
 
 def hidden(oracle: Callable[..., Any] | None, **cases: Callable[[Rng], Any]) -> Hidden:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dspark_mini.language import ENGLISH, N_, _, speaking
 from grader.check.report import ERROR, MISSING, TIMEOUT, Report, overall
+from grader.lessons.checking import Check
 from grader.lessons.tasks import Task
 from grader.read.submissions import Source, Submission, Unreadable, lessons, read_submission, tasks_of
 from grader.run.child.calling import Call, Outcome
@@ -30,17 +31,6 @@ class RemoteCaller:
     def outcomes(self, calls: list[Call]) -> list[Outcome]:
         """Make several calls in order; stop after one that hangs or ends its process."""
         return self.child.outcomes(self.function, calls)
-
-    def saw_hidden(self) -> None:
-        """Note that the process has received hidden inputs, which its code could keep and repeat."""
-        self.child.knows_hidden = True
-
-    def restart(self) -> bool:
-        """Replace a process that may know hidden inputs by a new one; tell whether it was replaced."""
-        if self.child.alive and not self.child.knows_hidden:
-            return False
-        self.child.close()
-        return True
 
 
 @dataclass(frozen=True)
@@ -96,8 +86,9 @@ def grade(source: Source, library: Path, sandbox: Sandbox = True) -> Result:
             contextlib.closing(Child(library, submission.pieces, sandbox)) as child,
             speaking(submission.language or ENGLISH),
         ):
-            reports = tuple(_report(task, submission, child) for task in submission.tasks)
-            notes = tuple(_notes(submission, child))
+            begun = [_begin(task, submission, child) for task in submission.tasks]
+            notes = tuple(_notes(submission, child))  # no code has seen a hidden case so far
+            reports = tuple(finish() for finish in begun)
     except NoProcess as error:
         return not_graded(source, str(error))
     return Result(
@@ -124,14 +115,27 @@ def not_graded(source: Source, reason: str, status: str = UNGRADED) -> Result:
     return Result(source.name, lesson, status, (), most, reason)
 
 
-def _report(task: Task, submission: Submission, child: Child) -> Report:
-    if task.function in child.defined:
-        report = task.check(RemoteCaller(child, task.function), grading_seed(task.id))
+def _begin(task: Task, submission: Submission, child: Child) -> Callable[[], Report]:
+    """Make the calls of a task that everybody may know; return what makes the hidden ones and reports."""
+    if task.function not in child.defined:
+        report = _without_function(task, submission, child)
+        return lambda: report
+    check = Check(task, RemoteCaller(child, task.function), grading_seed(task.id))
+    check.visible()
+
+    def finish() -> Report:
+        report = check.report()
         if task.id in submission.untouched and not report.passed:
             return task.failed(
                 MISSING, _("TODO {task} is not started: its cell is as it was handed out.", task=task.id)
             )
         return report
+
+    return finish
+
+
+def _without_function(task: Task, submission: Submission, child: Child) -> Report:
+    """Say why a task's function is not there."""
     error = next(_errors_of(task, submission, child), None) or _end_of_file(submission, child)
     if error is None and task.id in submission.renamed:
         others = submission.renamed[task.id]

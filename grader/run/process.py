@@ -118,7 +118,6 @@ class Child:
         self.lines = max((piece.source.count("\n") + 1 for piece in pieces), default=0)
         self.defined: frozenset[str] = frozenset()
         self.number, self.alive = 0, False
-        self.knows_hidden = False  # the process that runs now has been called with hidden inputs
         self.clock, self.tasks = Clock(SUBMISSION_SECONDS), dict[str, Clock]()
         try:
             with self.clock.running():
@@ -266,7 +265,7 @@ class Child:
 
     def _spawn(self) -> None:
         pipes = self._spawn_in_sandbox() if self.sandbox else self._spawn_unprotected()
-        self.channel, self.alive, self.knows_hidden = Channel(pipes), True, False
+        self.channel, self.alive = Channel(pipes), True
 
     def _spawn_in_sandbox(self) -> Pipes:
         from grader.run import sandbox

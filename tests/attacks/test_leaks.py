@@ -8,14 +8,18 @@ import math
 import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
+from grader.check.judges import Session
 from grader.lessons.checks import TASKS
 from grader.lessons.hidden import lesson_02
 from grader.lessons.mistakes import table_of
 from grader.run.child.calling import Call
+from grader.run.grading import grade_own_notebook
 from tests.attacks.conftest import LESSON, RIGHT, TASK
 
 # What every one of them is built of: the right function, a mark for the inputs, and what has been seen so far.
@@ -109,6 +113,19 @@ def test_no_hidden_input_stands_in_the_table(batch: Any) -> None:
 def test_no_line_of_a_hidden_test_comes_out(batch: Any) -> None:
     lines = {line.strip() for line in inspect.getsource(lesson_02).splitlines() if len(line.strip()) > 20}
     assert len(lines) > 100 and [line for line in lines if line in batch.everything_written] == []
+
+
+def test_nothing_that_a_report_shows_is_asked_for_after_a_hidden_case(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Not even by a new process: one could end at a chosen second, and the next one read the clock."""
+    asked: list[bool] = []
+    outcomes = Session.outcomes
+    monkeypatch.setattr(Session, "outcomes", lambda self, calls: asked.append(self.hidden) or outcomes(self, calls))
+    wrong = f"def {TASKS['2.6'].function}(*anything):\n    return None\n"
+    (tmp_path / f"{LESSON}.py").write_text(f"{RIGHT}\n{wrong}")
+    grade_own_notebook(tmp_path / f"{LESSON}.py")
+    assert asked == sorted(asked) and {False, True} == set(asked)
 
 
 WAYS = (

@@ -6,12 +6,11 @@ properties with a tenth of the seeds. One that draws nothing and fails on a visi
 
 import argparse
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 
 from grader.check.judges import Values
+from grader.lessons.checking import evidence_against
 from grader.lessons.checks import TASKS
 from grader.lessons.mutants import Variant, all_variants
-from grader.lessons.tasks import evidence_against
 from grader.run.child import calling
 
 
@@ -31,8 +30,7 @@ def always_caught(variant: Variant) -> bool:
     if "random" in variant.source or "rng" in variant.source or not isinstance(named.judge, Values):
         return False
     calling.CALL_SECONDS = 1.0
-    session = replace(task.session(variant.make(), 0), visible_only=True)
-    return evidence_against(named, session) is not None
+    return named.judge(task.session(variant.make(), 0)) is not None
 
 
 def misjudged(variant: Variant, seed: int) -> bool:

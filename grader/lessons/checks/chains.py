@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from grader.check.comparison import same_value, shown
-from grader.check.judges import Evidence, LawCase, Session, outcome_text, with_seed
+from grader.check.judges import Evidence, LawCase, Session, cases_of, outcome_text, with_seed
 from grader.run.child.calling import Call
 
 
@@ -46,10 +46,9 @@ class RowsOfTheDraw:
 
     def __call__(self, session: Session) -> Evidence | None:
         """Draw from all chains in one batch, from the visible ones eight times."""
-        visible = self.examples * 8
-        chains = [*visible, *(self.hidden(session.rng) if self.hidden and not session.visible_only else ())]
+        chains = list(cases_of(self, session)) * (1 if session.hidden else 8)
         calls = [with_seed(chain.call, int(session.rng.integers(2**31))) for chain in chains]
-        for number, (chain, drawn, outcome) in enumerate(zip(chains, calls, session.outcomes(calls))):
+        for chain, drawn, outcome in zip(chains, calls, session.outcomes(calls)):
             try:
                 tokens, rows = outcome.value
                 expected = chain.rows_of(tokens)
@@ -58,6 +57,5 @@ class RowsOfTheDraw:
                 wanted = f"tokens {shown(list(tokens))} with the rows {shown(expected)}"
             except Exception:  # an error, or a result of another shape
                 wanted = f"{len(chain.rows)} tokens, and the row that each of them was drawn from"
-            write = session.evidence if number < len(visible) else session.hidden_evidence
-            return write(drawn, wanted, outcome_text(outcome))
+            return session.evidence(drawn, wanted, outcome_text(outcome))
         return None

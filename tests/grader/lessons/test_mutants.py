@@ -13,7 +13,7 @@ from grader.lessons.checks.cases import SUFFIX
 from grader.lessons.mistake_tables import as_if
 from grader.lessons.mistakes import table_of
 from grader.lessons.mutants import Variant, all_variants
-from grader.lessons.tasks import evidence_against
+from grader.lessons.checking import evidence_against
 from grader.run.child import calling
 
 SEED = 20260
