@@ -268,33 +268,6 @@ def test_a_submission_that_takes_all_its_time_to_load_is_too_slow(
     assert report.status == "timeout"
 
 
-KEEPS = """
-import numpy as np
-kept = []
-
-def dflash_parallel_candidates(block_logits):
-    kept.append(np.shape(block_logits))
-    return f"LEAK {kept}" if len(kept) > 60 else [int(np.argmax(row)) for row in block_logits]
-
-def dspark_markov_candidates(block_logits, anchor_token, markov_bias):
-    return f"LEAK {kept}"
-"""
-
-
-def test_hidden_inputs_that_a_function_keeps_are_not_shown_with_its_visible_results(
-    tmp_path: Path, library: Path
-) -> None:
-    file = tmp_path / "keeps.py"
-    file.write_text(KEEPS)
-    reports = {report.function: report for report in grade(Source("keeps", file), library).reports}
-    keeps, tells = reports["dflash_parallel_candidates"], reports["dspark_markov_candidates"]
-    assert any(result.passed for result in keeps.properties) and not keeps.passed
-    assert "once other calls had been made" in str(keeps.to_json())
-    assert "LEAK" in str(tells.to_json())
-    shown = str(keeps.to_json()) + str(tells.to_json())
-    assert "2000" not in shown  # the columns of a hidden case
-
-
 @pytest.mark.parametrize(
     ("at_its_cell", "points", "notes"), [("", 9, 0), ("def dflash_parallel_candidates(b): return 3", 0, 1)]
 )
