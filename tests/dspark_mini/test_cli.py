@@ -120,7 +120,7 @@ def test_bundle_is_reproducible_and_has_lessons_but_no_solutions(tmp_path: Path)
     assert (tmp_path / "lessons.zip").read_bytes() == (tmp_path / "again.zip").read_bytes()
     with zipfile.ZipFile(tmp_path / "lessons.zip") as bundle:
         texts = {name: bundle.read(name).decode(errors="replace") for name in bundle.namelist()}  # weights are binary
-    assert f"dspark_mini/notebooks/{LESSON}.ipynb" in texts
+    assert {f"dspark_mini/notebooks/{folder}{LESSON}.ipynb" for folder in ("", "zh/")} <= set(texts)
     assert not any(part in name for name in texts for part in ("solutions/", "tests/", "mutants", "hidden", "build.py"))
     for task in TASKS.values():
         region = task.reference_source.partition("### BEGIN SOLUTION\n")[2].partition("    ### END")[0]
