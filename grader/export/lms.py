@@ -92,8 +92,13 @@ def write_moodle(results: list[Result], worksheet: Path, target: Path, lesson: s
     table, places = _moodle_table(worksheet)
     roster = _moodle_roster(table, places)
     assigned, left_out, handed_in = roster.assign(results, lesson)
-    for row, result in assigned.items():
+    may_change = places.get("Grade can be changed")
+    for row, result in list(assigned.items()):
         cells = table.rows[row]
+        if may_change is not None and cells[may_change].strip().casefold() == "no":
+            left_out.append((result["submission"], "Moodle says that this grade cannot be changed."))
+            del assigned[row]
+            continue
         cells[places["Grade"]] = scaled(result, cells[places["Maximum Grade"]] if "Maximum Grade" in places else "")
         place = places.get("Feedback comments")
         if place is not None and (not cells[place].strip() or cells[place].startswith(OURS)):

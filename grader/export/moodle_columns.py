@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 HEADINGS: tuple[str, ...] = ("Identifier", "Full name", "Email address", "ID number", "Username")
-HEADINGS += ("Grade", "Maximum Grade", "Last modified (grade)", "Feedback comments")
+HEADINGS += ("Grade", "Maximum Grade", "Grade can be changed", "Last modified (grade)", "Feedback comments")
 NUMBER = re.compile(r"\d+([.,]\d+)?")
 MOMENT = re.compile(r"(?=.*\d{4})(?=.*\d[:.]\d\d)", re.S)  # a date as Moodle writes it: a year, and a time of day
 

@@ -190,6 +190,13 @@ def test_moodle_finds_a_participant_and_scales_the_grade(tmp_path: Path, submiss
     assert rows[0][:6] == ["Participant 657737", "Ada Park", "ada@uni.edu", "18", "28.00", "-"] and rows[1][3] == ""
 
 
+def test_a_grade_that_moodle_has_locked_is_left_as_it_is(tmp_path: Path) -> None:
+    rows = [[*SHEET, "Grade can be changed"], [*participant(1, "Ada Park"), "No"]]
+    sheet = write_rows(tmp_path / "sheet.csv", rows)
+    done = write_moodle([result("ada")], sheet, tmp_path / "out.csv", LESSON)
+    assert done.written == 0 and "cannot be changed" in str(done) and read_rows(tmp_path / "out.csv")[1][3] == ""
+
+
 GERMAN = ["ID", "Vollständiger Name", "E-Mail-Adresse", "Status", "Bewertung", "Bestwertung"]
 GERMAN += ["Bewertung kann geändert werden", "Zuletzt geändert (Abgabe)", "Zuletzt geändert (Bewertung)"]
 WHEN = "Dienstag, 2. Dezember 2025, 10:37"
