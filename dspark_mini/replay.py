@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 
 from dspark_mini.kinds import whole
+from dspark_mini.language import N_
 
 Floats = NDArray[np.float64]
 View = dict[str, Any]  # the arguments of plan_round, in their order
@@ -44,9 +45,9 @@ def _costs(forward: float, token: float, row: float) -> Costs:
 
 
 COSTS = {
-    "laptop": _costs(forward=0.4, token=0.025, row=0.08),
-    "idle GPU": _costs(forward=0.15, token=0.01, row=0.01),  # the weights must be read anyway: rows are almost free
-    "busy GPU": _costs(forward=0.3, token=0.02, row=0.5),  # every row takes the place of another request's
+    N_("laptop"): _costs(forward=0.4, token=0.025, row=0.08),
+    N_("idle GPU"): _costs(forward=0.15, token=0.01, row=0.01),  # the weights must be read anyway: rows are almost free
+    N_("busy GPU"): _costs(forward=0.3, token=0.02, row=0.5),  # every row takes the place of another request's
 }
 
 
@@ -277,9 +278,9 @@ def _least_time(text: Recording, costs: Costs) -> float:
 
 BASELINES: dict[str, Callable[..., Plan]] = {
     "plain": fixed(0),
-    "fixed 1": fixed(1),
-    "fixed 4": fixed(4),
-    "fixed 7": fixed(7),
-    "threshold": threshold(0.3),
-    "scheduler": scheduler,
+    N_("fixed 1"): fixed(1),
+    N_("fixed 4"): fixed(4),
+    N_("fixed 7"): fixed(7),
+    N_("threshold"): threshold(0.3),
+    N_("scheduler"): scheduler,
 }

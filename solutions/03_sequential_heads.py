@@ -196,7 +196,7 @@ for label, table in (("independent positions", 0 * w1), ("your chain", w1)):
     drawn = [tuple(sample_markov_block(either, 1, table, w2, rng)[0]) for _ in range(draws)]
     shares[label] = [drawn.count(block) / draws for block in blocks]
 close = 1 / (1 + np.exp(-4.0))                                   # P(course | of), by hand
-shares["exact law of the chain"] = [close / 2, close / 2, (1 - close) / 2, (1 - close) / 2]
+shares |= {"exact law of the chain": [close / 2, close / 2, (1 - close) / 2, (1 - close) / 2]}
 viz.block_shares(shares, [f"{pair[i]} {pair[j]}" for i, j in blocks], title=f"{draws:,} drafts of two tokens")
 
 # %% [markdown]

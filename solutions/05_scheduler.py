@@ -161,10 +161,10 @@ def sweep(policies, users, sps):
 
 
 USERS = 2 ** np.arange(9)                            # 1, 2, 4, …, 256 requests at the same time
-FIXED = {"no draft": lambda now, old: [0] * len(now),
-         "all seven": lambda now, old: [GAMMA] * len(now)}
 
 # %% role="picture"
+FIXED = {"no draft": lambda now, old: [0] * len(now),
+         "all seven": lambda now, old: [GAMMA] * len(now)}
 scheduled = FIXED | {"Algorithm 1": lambda now, old: schedule_prefixes(now, SPS)}
 viz.lines(sweep(scheduled, USERS, SPS), x=USERS, x_name="requests at the same time", log_x=True)
 

@@ -15,7 +15,7 @@ from dspark_mini.kinds import whole
 from dspark_mini.viz.arguments import labelled
 from dspark_mini.viz.colors import BLUE, FAINT, INK
 from dspark_mini.viz.draw import Point, cell_text, cells, write
-from dspark_mini.viz.labels import short
+from dspark_mini.viz.labels import _, short
 from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, plot_axes, position_ticks
 
 
@@ -45,12 +45,13 @@ def verify_schedule(confidences: Any, lengths: Mapping[str, ArrayLike]) -> Pictu
         _draw_tokens(ax, np.cumprod(rows, axis=1), sizes, verified, with_numbers=cell > 0.3)
         ax.set(xlim=(-0.6, columns - 0.4), ylim=(len(sizes) - 0.4, -0.6), aspect="equal")
         position_ticks(ax, range(columns))
-        ax.set_yticks(range(len(sizes)), [f"request {r}" for r in range(len(sizes))])
+        ax.set_yticks(range(len(sizes)), [_("request {number}", number=r) for r in range(len(sizes))])
         ax.tick_params(labeltop=True, labelbottom=False)
         drafts = sum(verified)
         label_axes(ax, label, x=f"B = {len(sizes)} + {drafts} = {len(sizes) + drafts}")
         hide_spines(ax)
-    legend(figure, {"anchor of the request": INK, "draft token, verified": BLUE, "draft token, not verified": FAINT})
+    looks = {_("anchor of the request"): INK, _("draft token, verified"): BLUE, _("draft token, not verified"): FAINT}
+    legend(figure, looks)
     return figure
 
 
@@ -85,8 +86,9 @@ def flat_batch(requests: list[int], positions: list[int], starts: list[int]) -> 
     _draw_rows(ax, [(i - starts[r], r) for i, r in enumerate(requests)], starts, positions)
     _draw_rows(ax, [(i, flat_y) for i in range(len(requests))], starts, positions)
     _label_rows(ax, starts, flat_y)
-    label_axes(ax, f"{len(lengths) * max(lengths)} rows padded, {len(requests)} rows flat")
-    legend(figure, {"anchor": INK, "draft": BLUE, "padding": FAINT})
+    padded = len(lengths) * max(lengths)
+    label_axes(ax, _("{padded} rows padded, {flat} rows flat", padded=padded, flat=len(requests)))
+    legend(figure, {_("anchor"): INK, _("draft"): BLUE, _("padding"): FAINT})
     return figure
 
 
@@ -101,7 +103,7 @@ def _label_rows(ax: Axes, starts: list[int], flat_y: float) -> None:
     """Name the rows, and write the starts below the flat one, between its cells."""
     requests = range(len(starts) - 1)
     ax.set(xlim=(-0.7, starts[-1] - 0.3), ylim=(flat_y + 1.5, -0.6), aspect="equal")
-    ax.set_yticks([*requests, flat_y], [*(f"request {r}" for r in requests), "flat"])
+    ax.set_yticks([*requests, flat_y], [*(_("request {number}", number=r) for r in requests), _("flat")])
     ax.set_xticks([])
     ax.vlines([first - 0.5 for first in starts], flat_y - 0.7, flat_y + 0.7, color=INK, linewidth=1.6, zorder=3)
     for first in starts:

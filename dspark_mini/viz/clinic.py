@@ -10,6 +10,7 @@ from dspark_mini.contracts import takes
 from dspark_mini.viz.arguments import labelled
 from dspark_mini.viz.colors import BLUE, GREEN, INK, ORANGE, PURPLE, SMALL, Look, solid
 from dspark_mini.viz.draw import arrow, box, write
+from dspark_mini.viz.labels import _
 from dspark_mini.viz.style import Picture, canvas
 
 LOOKS: list[Look] = [  # of a symptom
@@ -39,7 +40,7 @@ def bug_map(stages: Mapping[str, Mapping[str, str]]) -> Picture:
     figure, ax = canvas(0.86, 0.0, right, -bottom - 0.6, 0.7)
     for number, (stage, bugs) in enumerate(stages.items()):
         x = 2.0 * number + 1.0
-        box(ax, x, 0.0, WIDTH, 0.62, stage, fill=INK, ink="white")
+        box(ax, x, 0.0, WIDTH, 0.62, _(stage), fill=INK, ink="white")
         if number:
             arrow(ax, (x - 2.0 + WIDTH / 2, 0.0), (x - WIDTH / 2 - 0.02, 0.0))
         for place, (bug, symptom) in enumerate(bugs.items()):
@@ -47,7 +48,7 @@ def bug_map(stages: Mapping[str, Mapping[str, str]]) -> Picture:
     step = right / max(1, len(symptoms))
     for number, symptom in enumerate(symptoms):
         _draw_bug(ax, step * number + 0.4, -bottom - 0.25, 0.36, "", LOOKS[number])
-        write(ax, step * number + 0.68, -bottom - 0.25, symptom, size=SMALL, ha="left")
+        write(ax, step * number + 0.68, -bottom - 0.25, _(symptom), size=SMALL, ha="left")
     return figure
 
 

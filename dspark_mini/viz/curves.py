@@ -12,6 +12,7 @@ from dspark_mini.contracts import chances, numbers, takes
 from dspark_mini.viz.arguments import labelled, pair, with_gaps
 from dspark_mini.viz.colors import INK, ORANGE, SMALL, stroke
 from dspark_mini.viz.draw import name_ends, write
+from dspark_mini.viz.labels import _
 from dspark_mini.viz.style import Picture, block_axes, grid, hide_spines, label_axes, legend, plot_axes
 
 Row = NDArray[np.float64]
@@ -48,7 +49,7 @@ def lines(
         grid(ax)
         hide_spines(ax, "left")
         _label_x(ax, x, log_x)
-        label_axes(ax, title, x=x_name, pad=20 if marks else 10)
+        label_axes(ax, title, x=_(x_name), pad=20 if marks else 10)
         _draw_marks(ax, marks or {})
     if any(len(group) > 1 for group in panels.values()):
         legend(figure, handle_length=2.6)
@@ -70,7 +71,7 @@ def _draw_marks(ax: Axes, marks: Mapping[str, float]) -> None:
         ax.axvline(x, color=ORANGE, linestyle=":", linewidth=1.6, zorder=1)
         side = "right" if x > (low + high) / 2 else "left"
         above = ax.get_xaxis_transform()
-        write(ax, x, 1.01, text, size=SMALL, color=ORANGE, ha=side, va="bottom", transform=above)
+        write(ax, x, 1.01, _(text), size=SMALL, color=ORANGE, ha=side, va="bottom", transform=above)
 
 
 @takes(curves=labelled("rates", with_gaps(chances("γ")), same_sizes=False))
@@ -86,7 +87,7 @@ def acceptance_decay(curves: Mapping[str, Row], title: str | None = None) -> Pic
     """
     block_size = max(values.size for values in curves.values())
     figure, (ax,) = plot_axes(6.4, 3.4)
-    block_axes(ax, block_size, "conditional acceptance")
+    block_axes(ax, block_size, _("conditional acceptance"))
     grid(ax)
     hide_spines(ax, "left")
     last = [np.flatnonzero(~np.isnan(values))[-1:] for values in curves.values()]  # empty where all rates are unknown
@@ -94,10 +95,11 @@ def acceptance_decay(curves: Mapping[str, Row], title: str | None = None) -> Pic
     for index, ((label, values), at) in enumerate(zip(curves.items(), last)):
         look = stroke(index)
         ax.plot(range(1, values.size + 1), values, label=label, clip_on=False, **look | {"markersize": 7})
-        ends.append((float(values[at].sum()), label if at.size else f"{label} (no data)", look["color"]))
-    for y, (end, _, _), at in zip(name_ends(ax, ends), ends, last):
+        name = _(label) if at.size else _("{label} (no data)", label=_(label))
+        ends.append((float(values[at].sum()), name, look["color"]))
+    for y, end, at in zip(name_ends(ax, ends), ends, last):
         for position in at + 1:
-            ax.plot([position, block_size + 0.4], [end, y], ":", color=INK, linewidth=0.8, clip_on=False)
+            ax.plot([position, block_size + 0.4], [end[0], y], ":", color=INK, linewidth=0.8, clip_on=False)
     label_axes(ax, title, pad=12)
     return figure
 
@@ -116,12 +118,12 @@ def speed_by_length(curves: Mapping[str, Row], title: str | None = None) -> Pict
     figure, (ax,) = plot_axes(6.4, 3.6)
     for index, (label, values) in enumerate(curves.items()):
         best, look = int(values.argmax()), stroke(index)
-        ax.plot(values, label=f"{label}: best at {best}", **look)
+        ax.plot(values, label=_("{label}: best at {best}", label=_(label), best=best), **look)
         ax.plot(best, values[best], "o", markersize=14, fillstyle="none", color=look["color"], markeredgewidth=2)
     ax.axhline(1.0, color=INK, linewidth=0.8, linestyle=":")
     ax.set_xticks(range(max(values.size for values in curves.values())))
     legend(figure, handle_length=2.6)
-    label_axes(ax, title, x="verify length ℓ", y="speed-up over plain decoding", pad=12)
+    label_axes(ax, title, x=_("verify length ℓ"), y=_("speed-up over plain decoding"), pad=12)
     return figure
 
 
@@ -140,9 +142,9 @@ def tokens_per_round(curves: Mapping[str, tuple[Row, Row]], title: str | None = 
     ends: list[tuple[float, str, str]] = []
     for index, (label, (xs, ys)) in enumerate(curves.items()):
         ax.plot(xs, ys, label=label, **stroke(index))
-        ends.append((float(ys[-1]), label, stroke(index)["color"]))
+        ends.append((float(ys[-1]), _(label), stroke(index)["color"]))
     name_ends(ax, ends)
-    label_axes(ax, title, x="draft tokens verified per round", y="tokens per round, τ", pad=12)
+    label_axes(ax, title, x=_("draft tokens verified per round"), y=_("tokens per round, τ"), pad=12)
     grid(ax)
     hide_spines(ax, "left")
     return figure

@@ -10,7 +10,7 @@ from dspark_mini.contracts import integer, integers, takes, tokens
 from dspark_mini.viz.arguments import labelled, pair
 from dspark_mini.viz.colors import BLUE, GREEN, INK, LARGE, NORMAL, ORANGE, SMALL, Look, solid
 from dspark_mini.viz.draw import arrow, box, write
-from dspark_mini.viz.labels import subscript
+from dspark_mini.viz.labels import _, subscript
 from dspark_mini.viz.style import Picture, canvas
 
 INPUT, FORWARD, DRAFT, TITLE = 0.0, 1.15, 2.3, 3.35  # heights of the rows
@@ -46,23 +46,23 @@ def _autoregressive(ax: Axes, middle: float, gamma: int) -> None:
         _output(ax, x, k)
         if k < gamma:
             arrow(ax, (x + HALF - 0.06, DRAFT - HALF), (x + 1 - HALF + 0.06, INPUT + HALF), color=ORANGE, width=1.6)
-    _caption(ax, middle, "autoregressive", f"{gamma} forwards", "each waits for the token before")
+    _caption(ax, middle, _("autoregressive"), _("{count} forwards", count=gamma), _("each waits for the token before"))
 
 
 def _dflash(ax: Axes, middle: float, gamma: int) -> None:
     left = middle - gamma / 2
     _input(ax, left, "x₀")
-    _forward(ax, left, left + gamma, "one forward")
+    _forward(ax, left, left + gamma, _("one forward"))
     for k in range(1, gamma + 1):  # the anchor and γ masks go in; the masks predict
         _mask(ax, left + k, gamma)
         _output(ax, left + k, k)
-    _caption(ax, middle, "DFlash", "1 forward", "no token sees another's choice")
+    _caption(ax, middle, "DFlash", _("1 forward"), _("no token sees another's choice"))
 
 
 def _dspark(ax: Axes, middle: float, gamma: int) -> None:
     left = middle - (gamma - 1) / 2
     _input(ax, left, "x₀")
-    _forward(ax, left, left + gamma - 1, "one forward")
+    _forward(ax, left, left + gamma - 1, _("one forward"))
     for k in range(1, gamma + 1):  # the anchor and γ − 1 masks go in; all of them predict
         x = left + k - 1
         if k > 1:
@@ -70,11 +70,11 @@ def _dspark(ax: Axes, middle: float, gamma: int) -> None:
             arrow(ax, (x - 1 + HALF, DRAFT), (x - HALF, DRAFT), color=ORANGE, width=1.6)
         _output(ax, x, k)
     arrow(ax, (left - HALF, INPUT), (left - HALF, DRAFT), color=ORANGE, bend=-0.25, width=1.6)
-    _caption(ax, middle, "DSpark", "1 forward + a light chain", "each corrected by the token before")
+    _caption(ax, middle, "DSpark", _("1 forward + a light chain"), _("each corrected by the token before"))
 
 
 def _name_rows(ax: Axes) -> None:
-    for y, name in ((INPUT, "input"), (FORWARD, "drafter"), (DRAFT, "draft")):
+    for y, name in ((INPUT, _("input")), (FORWARD, _("drafter")), (DRAFT, _("draft"))):
         write(ax, -0.35, y, name, size=SMALL, ha="right")
 
 
@@ -86,7 +86,7 @@ def _input(ax: Axes, x: float, text: str, is_mask: bool = False, size: float = N
 
 
 def _mask(ax: Axes, x: float, gamma: int) -> None:
-    _input(ax, x, "mask" if gamma < 5 else "m", is_mask=True, size=7.5 if gamma < 5 else SMALL)
+    _input(ax, x, _("mask") if gamma < 5 else "m", is_mask=True, size=7.5 if gamma < 5 else SMALL)
 
 
 def _forward(ax: Axes, first: float, last: float, text: str) -> None:
@@ -129,10 +129,10 @@ def block_layouts(layouts: Mapping[str, tuple[list[int], list[int]]]) -> Picture
 
 def _draw_layout(ax: Axes, left: float, label: str, ids: list[int], positions: list[int]) -> None:
     last = left + len(ids) - 1
-    write(ax, (left + last) / 2, TITLE, label, size=LARGE, bold=True)
-    _forward(ax, left, last, "one forward")
+    write(ax, (left + last) / 2, TITLE, _(label), size=LARGE, bold=True)
+    _forward(ax, left, last, _("one forward"))
     for index, token in enumerate(ids):
         _input(ax, left + index, str(token), is_mask=index > 0, size=SMALL if len(str(token)) < 5 else 6.0)
     for k, position in enumerate(positions, start=1):
         _output(ax, left + position, k, is_fed=position < len(ids))
-        write(ax, left + position, DRAFT + 0.54, f"row {position}", size=7.5)
+        write(ax, left + position, DRAFT + 0.54, _("row {number}", number=position), size=7.5)

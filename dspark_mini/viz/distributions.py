@@ -14,7 +14,7 @@ from dspark_mini.contracts import chances, numbers, probabilities, takes
 from dspark_mini.kinds import whole
 from dspark_mini.viz.arguments import labelled
 from dspark_mini.viz.colors import BLUE, GREEN, INK, OPEN, ORANGE, Look
-from dspark_mini.viz.labels import short, word
+from dspark_mini.viz.labels import _, short, word
 from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, plot_axes, unit_ticks
 
 Array = NDArray[np.float64]
@@ -37,9 +37,9 @@ def overlap_picture(q: Array, p: Array, accepted: Array, words: Sequence[object]
     tokens = whole("the number of tokens of q", q.shape[1], 1, 12)
     figure, axes = plot_axes(min(9.0, 1.0 + positions * (0.8 + 0.45 * tokens)), 3.0, positions)
     looks: dict[str, Look] = {
-        "q, the draft": {"facecolor": "none", "edgecolor": BLUE, "linestyle": "--", "linewidth": 1.6},
-        "p, the target": {"facecolor": "none", "edgecolor": ORANGE, "linewidth": 1.6},
-        "min(q, p): accepted": {"facecolor": GREEN, "alpha": 0.55},
+        _("q, the draft"): {"facecolor": "none", "edgecolor": BLUE, "linestyle": "--", "linewidth": 1.6},
+        _("p, the target"): {"facecolor": "none", "edgecolor": ORANGE, "linewidth": 1.6},
+        _("min(q, p): accepted"): {"facecolor": GREEN, "alpha": 0.55},
     }
     for k, ax in enumerate(axes):
         heights = zip(looks.items(), (q[k], p[k], np.minimum(q[k], p[k])), (0.74, 0.66, 0.7))
@@ -48,8 +48,8 @@ def overlap_picture(q: Array, p: Array, accepted: Array, words: Sequence[object]
         ax.set_ylim(0.0, 1.0)
         _token_ticks(ax, tokens, words)
         unit_ticks(ax.yaxis)
-        name = f"position {k + 1}: " if positions > 1 else ""
-        label_axes(ax, f"{name}accepted {short(accepted[k])}", pad=12)
+        title = _("position {number}: accepted {share}") if positions > 1 else _("accepted {share}")
+        label_axes(ax, title.format(number=k + 1, share=short(accepted[k])), pad=12)
     legend(figure, [Patch(label=label, **look) for label, look in looks.items()], handle_length=2.0)
     return figure
 
@@ -74,14 +74,14 @@ def accepted_mass(
     rejected = float(1.0 - through.sum())
     figure, (left, right) = plot_axes(7.2, 3.3, 2)
     xs = range(p.size)
-    left.bar(xs, through, 0.6, color=GREEN, label="drafted and accepted")
-    left.bar(xs, q - through, 0.6, bottom=through, label="drafted and rejected", **OPEN)
-    right.bar(xs, through, 0.6, color=GREEN, label="drafted and accepted")
+    left.bar(xs, through, 0.6, color=GREEN, label=_("drafted and accepted"))
+    left.bar(xs, q - through, 0.6, bottom=through, label=_("drafted and rejected"), **OPEN)
+    right.bar(xs, through, 0.6, color=GREEN, label=_("drafted and accepted"))
     if residual is not None:
-        right.bar(xs, rejected * residual, 0.6, bottom=through, color=ORANGE, label="drawn from the residual")
+        right.bar(xs, rejected * residual, 0.6, bottom=through, color=ORANGE, label=_("drawn from the residual"))
     _draw_target(right, p)
-    label_axes(left, f"drafted from q: {1 - rejected:.2f} accepted", y="probability")
-    label_axes(right, "emitted")
+    label_axes(left, _("drafted from q: {share:.2f} accepted", share=1 - rejected), y=_("probability"))
+    label_axes(right, _("emitted"))
     for ax in (left, right):
         _token_ticks(ax, p.size, words)
         hide_spines(ax, "left")
@@ -105,7 +105,7 @@ def emitted_laws(
         The picture: one panel per rule, with its total variation from the target; a rule that deviates is hatched.
     """
     figure, axes = plot_axes(min(8.4, max(4.2, 0.8 + 2.3 * len(laws))), 3.1, len(laws))
-    label_axes(axes[0], y="probability (line: target p)")
+    label_axes(axes[0], y=_("probability (line: target p)"))
     for ax, (label, law) in zip(axes, laws.items(), strict=True):
         distance = 0.5 * float(np.abs(law - target).sum())
         look = {"color": BLUE} if distance <= tolerance else OPEN | {"edgecolor": ORANGE}
@@ -113,14 +113,15 @@ def emitted_laws(
         _draw_target(ax, target)
         _token_ticks(ax, target.size, words)
         hide_spines(ax, "left")
-        label_axes(ax, fill(label, max(10, 44 // len(laws))), x=f"total variation {distance:.3f}")
+        difference = _("total variation {distance:.3f}", distance=distance)
+        label_axes(ax, fill(_(label), max(10, 44 // len(laws))), x=difference)
     return figure
 
 
 def _draw_target(ax: Axes, target: Array) -> None:
     """Draw the target's probabilities as short lines, which a bar reaches or does not."""
     xs = np.arange(target.size)
-    ax.hlines(target, xs - 0.42, xs + 0.42, color=INK, linewidth=2.4, zorder=4, label="target p")
+    ax.hlines(target, xs - 0.42, xs + 0.42, color=INK, linewidth=2.4, zorder=4, label=_("target p"))
 
 
 def _token_ticks(ax: Axes, size: int, words: Sequence[object] | None) -> None:

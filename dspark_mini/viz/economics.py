@@ -12,15 +12,17 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from dspark_mini.contracts import number, numbers, takes
+from dspark_mini.language import N_
 from dspark_mini.viz.arguments import fields, labelled
 from dspark_mini.viz.colors import BLUE, GREEN, INK, LARGE, NORMAL, OPEN, ORANGE, PURPLE, SMALL
 from dspark_mini.viz.draw import cell_text, cells, write
+from dspark_mini.viz.labels import _
 from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, plot_axes
 
 GAIN = LinearSegmentedColormap.from_list("gain", ["#dde5ec", "#5aa5d6", "#00639c"])
 LOSS = LinearSegmentedColormap.from_list("loss", ["#f3e6dc", "#dd9a63", "#a84b00"])
 Array = NDArray[np.float64]
-STEPS = {"draft": BLUE, "verify": GREEN, "target": GREEN, "correct": PURPLE}
+STEPS = {N_("draft"): BLUE, N_("verify"): GREEN, N_("target"): GREEN, N_("correct"): PURPLE}
 
 
 @takes(rows=labelled("steps"))
@@ -39,15 +41,17 @@ def time_line(rows: Mapping[str, Sequence[tuple[str, float]]], tokens: Mapping[s
     for y, (label, end) in enumerate(zip(rows, ends, strict=True)):
         if label not in tokens:
             raise ValueError(f"tokens has no entry {label!r}, but rows has one.")
-        text = f"{tokens[label]:g} tokens in {end:g}: {end / tokens[label]:.2f} per token"
+        found = {"tokens": tokens[label], "time": end, "each": end / tokens[label]}
+        text = _("{tokens:g} tokens in {time:g}: {each:.2f} per token", **found)
         write(ax, end + 0.15, y, text, size=SMALL, bold=True, ha="left", va="center_baseline")
     ax.set(xlim=(0, max(ends) * 1.42), ylim=(len(rows) - 0.5, -0.5))
-    ax.set_yticks(range(len(rows)), list(rows))
+    ax.set_yticks(range(len(rows)), [_(label) for label in rows])
     ax.tick_params(axis="y", labelsize=NORMAL)
     ax.set_xticks(range(int(max(ends)) + 1))
-    label_axes(ax, x="time, in forwards of the target")
+    label_axes(ax, x=_("time, in forwards of the target"))
     hide_spines(ax, "left")
-    unnamed = {patch.get_gid() for patch in ax.patches} - {text.get_text() for text in ax.texts}
+    written = {text.get_text() for text in ax.texts}
+    unnamed = {patch.get_gid() for patch in ax.patches if _(str(patch.get_gid())) not in written}
     if unnamed:  # all blocks of these steps are too narrow for the name
         legend(figure, {step: color for step, color in STEPS.items() if step in unnamed})
     return figure
@@ -63,7 +67,7 @@ def _draw_steps(ax: Axes, y: int, label: str, steps: Sequence[tuple[str, float]]
         block = Rectangle((now + 0.02, y - 0.3), width - 0.04, 0.6, facecolor=STEPS[step], edgecolor="none", gid=step)
         ax.add_patch(block)
         if width > 0.55:
-            cell_text(ax, now + width / 2, y, step, "white")
+            cell_text(ax, now + width / 2, y, _(step), "white")
         now += width
     return now
 
@@ -90,9 +94,9 @@ def speedup_map(panels: Mapping[str, Array], acceptance: Array, draft_cost: Arra
         ax.set(xlim=(-0.6, columns - 0.4), ylim=(-0.6, rows - 0.4), aspect="equal")
         ax.set_xticks(range(columns), [f"{value:.2g}".removeprefix("0") for value in acceptance])
         ax.set_yticks(range(rows), [f"{value:g}" for value in draft_cost])
-        label_axes(ax, title, x="acceptance of a draft token")
+        label_axes(ax, title, x=_("acceptance of a draft token"))
         hide_spines(ax)
-    label_axes(axes[0], y="one forward of the drafter\n(target = 1)")
+    label_axes(axes[0], y=_("one forward of the drafter\n(target = 1)"))
     return figure
 
 
@@ -126,7 +130,7 @@ def gain_bars(decisions: Mapping[str, Mapping[str, Any]], current: int, min_gain
         The picture: bars that reach min_gain are filled, the others hatched; a triangle marks the decision.
     """
     figure, axes = plot_axes(2.0 + 2.5 * len(decisions), 3.3, len(decisions))
-    label_axes(axes[0], y="gain over plain decoding, %")
+    label_axes(axes[0], y=_("gain over plain decoding, %"))
     for ax, (title, result) in zip(axes, decisions.items(), strict=True):
         gains = result["gains"]  # (γ + 1,)
         for length, gain in enumerate(gains):
@@ -135,15 +139,16 @@ def gain_bars(decisions: Mapping[str, Mapping[str, Any]], current: int, min_gain
         ax.axhline(0, color=INK, linewidth=1.0)
         if min_gain:
             ax.axhline(100 * min_gain, color=ORANGE, linestyle="--", linewidth=1.5)
-        ax.set_xticks(range(gains.size), [f"{ell}\nnow" if ell == current else str(ell) for ell in range(gains.size)])
-        label_axes(ax, title, x="verify length ℓ", pad=24)
+        now = f"{current}\n" + _("now")
+        ax.set_xticks(range(gains.size), [now if ell == current else str(ell) for ell in range(gains.size)])
+        label_axes(ax, title, x=_("verify length ℓ"), pad=24)
         hide_spines(ax, "left")
         _write_decision(ax, result, gains)
     return figure
 
 
 def _write_decision(ax: Axes, result: Mapping[str, Any], gains: Array) -> None:
-    chosen, text = result["verify_length"], "reject: decode plainly"
+    chosen, text = result["verify_length"], _("reject: decode plainly")
     if chosen:
         text = f"{result['decision']}: ℓ = {chosen}, {100 * result['gain']:+.0f} %"
         ax.plot(chosen, 100 * max(gains[chosen], 0) + 4, marker="v", color=ORANGE, markersize=8)

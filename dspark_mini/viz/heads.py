@@ -13,7 +13,7 @@ from dspark_mini.contracts import numbers, takes
 from dspark_mini.viz.arguments import labelled, texts
 from dspark_mini.viz.colors import SMALL, STROKES, Look
 from dspark_mini.viz.draw import cell_text, cells, write
-from dspark_mini.viz.labels import names
+from dspark_mini.viz.labels import _, names
 from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, plot_axes
 
 Array = NDArray[np.float64]
@@ -91,5 +91,5 @@ def block_shares(shares: Mapping[str, Array], blocks: Sequence[object], title: s
     ax.set_xticks([])
     hide_spines(ax, "bottom")
     legend(figure, handle_length=2.0)
-    label_axes(ax, title, x="share of the drafts", pad=12)
+    label_axes(ax, title, x=_("share of the drafts"), pad=12)
     return figure

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from dspark_mini.contracts import integer, integers, takes
 from dspark_mini.viz.colors import BLUE, GREEN, INK, ORANGE, SMALL, solid
 from dspark_mini.viz.draw import arrow, box, write
-from dspark_mini.viz.labels import subscript
+from dspark_mini.viz.labels import _, subscript
 from dspark_mini.viz.style import Picture, canvas
 
 SIDE, HALF = 0.74, 0.37  # of a token's box
@@ -49,12 +49,12 @@ def kv_injection(
 
 
 def _draw_tokens(ax: Axes, context: list[float], block: list[float]) -> None:
-    write(ax, -0.7, 0.0, "token at position", size=SMALL, ha="right")
+    write(ax, -0.7, 0.0, _("token at position"), size=SMALL, ha="right")
     for position, x in enumerate(context):
         box(ax, x, 0.0, SIDE, SIDE, str(position), size=SMALL)
     box(ax, block[0], 0.0, SIDE, SIDE, "x₀", fill=INK, ink="white")
     for x in block[1:]:
-        box(ax, x, 0.0, SIDE, SIDE, "mask", line="--", size=7.5)
+        box(ax, x, 0.0, SIDE, SIDE, _("mask"), line="--", size=7.5)
 
 
 def _draw_target(ax: Axes, context: list[float], layers: int, feature_layers: Sequence[int], fused: float) -> None:
@@ -67,9 +67,9 @@ def _draw_target(ax: Axes, context: list[float], layers: int, feature_layers: Se
         box(ax, middle, y, width, 0.24, radius=0.04, **(solid(BLUE) if layer in feature_layers else {}))
     for number, layer in enumerate(feature_layers, start=1):
         y, x = FIRST_LAYER + STEP * layer, middle - width / 2 + width * number / (len(feature_layers) + 1)
-        write(ax, -0.7, y, f"target layer {layer}", size=SMALL, color=BLUE, ha="right")
+        write(ax, -0.7, y, _("target layer {layer}", layer=layer), size=SMALL, color=BLUE, ha="right")
         arrow(ax, (x, y + 0.12), (x, fused - 0.26), color=BLUE)
-    write(ax, -0.7, fused, "H = fused features", size=SMALL, color=BLUE, ha="right")
+    write(ax, -0.7, fused, _("H = fused features"), size=SMALL, color=BLUE, ha="right")
     names = "; ".join(subscript("h", layer) for layer in feature_layers)
     box(ax, middle, fused, width, 0.52, f"RMSNorm(W [{names}])" if len(context) > 3 else "H", size=SMALL, **solid(BLUE))
 
@@ -80,24 +80,24 @@ def _draw_block_side(ax: Axes, block: list[float], fused: float) -> None:
     for x in block:
         ax.plot([x, x], [HALF, middle - 0.55], color=INK, linewidth=1.3, zorder=2)
         arrow(ax, (x, middle + 0.55), (x, fused + 1.15 - 0.3))
-    text = "no features here: the\ntarget has not read\nthe anchor yet"
+    text = _("no features here: the\ntarget has not read\nthe anchor yet")
     write(ax, (block[0] + block[-1]) / 2, middle, text, size=SMALL)
 
 
 def _draw_draft_layer(ax: Axes, context: list[float], block: list[float], y: float) -> None:
     """Draw the keys and values that one row of the block reads, the queries, and what the masks predict."""
     reader = block[1]
-    write(ax, -0.7, y, "keys and values", size=SMALL, ha="right")
+    write(ax, -0.7, y, _("keys and values"), size=SMALL, ha="right")
     for x in context:
         arrow(ax, (x, y - 0.89), (x, y - 0.3), color=BLUE)
     for xs, color in ((context, BLUE), (block, GREEN)):
         for x in xs:
             box(ax, x, y, SIDE, 0.56, "K, V", size=7.5, **solid(color))
             arrow(ax, (x, y + 0.28), (reader, y + 1.0 - 0.28), color=ORANGE, width=0.9)
-    write(ax, block[0] - HALF - 0.15, y + 1.0, "queries of one draft layer", size=SMALL, ha="right")
+    write(ax, block[0] - HALF - 0.15, y + 1.0, _("queries of one draft layer"), size=SMALL, ha="right")
     for x in block:
         box(ax, x, y + 1.0, SIDE, 0.56, "Q", size=SMALL, **(solid(ORANGE) if x == reader else {}))
-    write(ax, block[0] - HALF - 0.15, y + 2.1, "draft, after the last layer", size=SMALL, ha="right")
+    write(ax, block[0] - HALF - 0.15, y + 2.1, _("draft, after the last layer"), size=SMALL, ha="right")
     for k, x in enumerate(block[1:], start=1):
         arrow(ax, (x, y + 1.28), (x, y + 2.1 - HALF))
         box(ax, x, y + 2.1, SIDE, SIDE, subscript("x", k), **solid(GREEN))

@@ -1,8 +1,51 @@
-"""The text in the pictures: names of tokens and positions, and short numbers."""
+"""The text in the pictures: in the learner's language, names of tokens and positions, and short numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from matplotlib.font_manager import get_font_names
+
+from dspark_mini.language import ENGLISH, current, speaking
+from dspark_mini.language import _ as translated
+from dspark_mini.workspace import folder_language
+
+FONTS = {  # by language, those of Linux, macOS and Windows that have its letters, where the usual font lacks them
+    "zh": (
+        *("Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Noto Sans CJK JP", "WenQuanYi Micro Hei"),
+        *("WenQuanYi Zen Hei", "PingFang SC", "Hiragino Sans GB", "Heiti TC", "Arial Unicode MS"),
+        *("Microsoft YaHei", "SimHei"),
+    )
+}
+
+
+def _(message: str, **values: Any) -> str:
+    """Translate what a picture says; it stays English where no font has the letters."""
+    language = _language()
+    with speaking(language if language not in FONTS or _font(language) else ENGLISH):
+        return translated(message, **values)
+
+
+def extra_font() -> str | None:
+    """Return the font for letters that the usual one lacks, if there is one and the language in use needs it."""
+    return _font(_language())
+
+
+def _language() -> str:
+    """Return the language of the notebooks in this directory, else the one in use."""
+    return _folder_language(Path.cwd()) or current()
+
+
+_folder_language = cache(folder_language)  # a notebook keeps its language
+
+
+@cache
+def _font(language: str) -> str | None:
+    installed = set(get_font_names())
+    return next((name for name in FONTS.get(language, ()) if name in installed), None)
 
 
 def subscript(letter: str, number: int) -> str:

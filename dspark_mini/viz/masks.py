@@ -12,8 +12,8 @@ from dspark_mini.contracts import integer, integers, parent_nodes, takes
 from dspark_mini.viz.arguments import Booleans, booleans, texts
 from dspark_mini.viz.colors import BLUE, FAINT, INK, ORANGE, SMALL
 from dspark_mini.viz.draw import box, cells, write
+from dspark_mini.viz.labels import _, subscript
 from dspark_mini.viz.labels import names as names_of
-from dspark_mini.viz.labels import subscript
 from dspark_mini.viz.style import Picture, hide_spines, label_axes, legend, plot_axes
 
 
@@ -60,7 +60,7 @@ def mask_picture(
     _label_columns(ax, xs, list(range(context_length) if positions is None else positions), length, side)
     blocks = _block_names(ys, length)[:: 1 + int(0.16 / (length * side))]
     ax.set_yticks([y for y, _ in blocks], [name for _, name in blocks])
-    outline = [Patch(facecolor="none", edgecolor=ORANGE, linewidth=1.3, label="anchor of the block")]
+    outline = [Patch(facecolor="none", edgecolor=ORANGE, linewidth=1.3, label=_("anchor of the block"))]
     _explain(figure, outline if anchors else [])
     label_axes(ax, title, pad=22)
     return figure
@@ -78,12 +78,12 @@ def _draw_cells(ax: Axes, mask: Booleans, xs: Sequence[float], ys: Sequence[floa
     for value, color, name in ((True, BLUE, "may attend"), (False, FAINT, "masked")):
         cells(ax, [(xs[column], ys[row]) for row, column in np.argwhere(mask == value)], color, name)
     ax.set(xlim=(-0.8, xs[-1] + 0.8), ylim=(ys[-1] + 0.8, -0.8), aspect="equal")
-    label_axes(ax, x="column: key", y="row: query")
+    label_axes(ax, x=_("column: key"), y=_("row: query"))
     hide_spines(ax)
 
 
 def _explain(figure: Picture, more: Sequence[Patch] = ()) -> None:
-    legend(figure, [Patch(color=BLUE, label="may attend"), Patch(color=FAINT, label="masked"), *more])
+    legend(figure, [Patch(color=BLUE, label=_("may attend")), Patch(color=FAINT, label=_("masked")), *more])
 
 
 def _shifted(index: int, context: int, length: int) -> float:
@@ -110,15 +110,15 @@ def _label_columns(ax: Axes, xs: list[float], numbers: list[int], length: int, s
     ax.set_xticks(range(0, context, step), [str(n) for n in numbers[::step]])
     blocks = _block_names(xs[context:], length)
     if len(blocks) > 1 and length * side < 0.62:  # inches: too narrow for a name each
-        blocks = [((xs[context] + xs[-1]) / 2, "blocks")]
-    for x, name in [((context - 1) / 2, "context")] * bool(context) + blocks:
+        blocks = [((xs[context] + xs[-1]) / 2, _("blocks"))]
+    for x, name in [((context - 1) / 2, _("context"))] * bool(context) + blocks:
         write(ax, x, -1.0, name, size=SMALL, va="bottom")
 
 
 def _block_names(places: list[float], length: int) -> list[tuple[float, str]]:
     """Return the middle and the name of each block."""
     blocks = [places[i : i + length] for i in range(0, len(places), length)]
-    names = ["block"] if len(blocks) == 1 else [f"block {number + 1}" for number in range(len(blocks))]
+    names = [_("block")] if len(blocks) == 1 else [_("block {number}", number=k + 1) for k in range(len(blocks))]
     return [((block[0] + block[-1]) / 2, name) for block, name in zip(blocks, names, strict=True)]
 
 
@@ -144,7 +144,7 @@ def verification_picture(mask: Booleans, context_length: int) -> Picture:
     ax.set_yticks(places, names)
     ax.tick_params(labeltop=True, labelbottom=False)
     for k in range(max(context - 1, 0), n):
-        text = f"judges {subscript('x', k - context + 2)}" if k < n - 1 else "bonus token"
+        text = _("judges {token}", token=subscript("x", k - context + 2)) if k < n - 1 else _("bonus token")
         write(ax, places[-1] + 0.8, places[k], text, size=SMALL, ha="left")
     _explain(figure)
     return figure
@@ -176,7 +176,7 @@ def tree_mask_picture(
     _draw_cells(ax, mask, xs, range(nodes))
     if context:
         ax.vlines(xs[context] - 0.9, -0.7, nodes - 0.3, color=INK, linewidth=2.0)
-        write(ax, (context - 1) / 2, nodes - 0.2, "context", size=SMALL, va="top")
+        write(ax, (context - 1) / 2, nodes - 0.2, _("context"), size=SMALL, va="top")
     ax.set_xticks(xs[context:], node_names, rotation=90, parse_math=False)
     ax.set_yticks(range(nodes), node_names, parse_math=False)
     _explain(figure)

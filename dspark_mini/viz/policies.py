@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 
 from dspark_mini.viz.colors import BLUE, GREEN, INK, ORANGE, SMALL, Look
+from dspark_mini.viz.labels import _
 from dspark_mini.viz.style import Picture, hide_spines, label_axes, plot_axes
 
 
@@ -28,8 +29,8 @@ def policy_speeds(speeds: Mapping[str, Mapping[str, float]], own: str, bound: st
     for ax, machine in zip(axes, machines):
         on_machine = {label: by_machine[machine] for label, by_machine in speeds.items()}
         _draw_speeds(ax, on_machine, own, bound)
-        ax.set_yticks(range(len(speeds)), list(speeds))
-        label_axes(ax, machine, x="times plain decoding")
+        ax.set_yticks(range(len(speeds)), [_(label) for label in speeds])
+        label_axes(ax, machine, x=_("times plain decoding"))
     figure.axes[0].invert_yaxis()  # the first policy is at the top; the panels share the axis
     return figure
 

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 
 from dspark_mini.viz.colors import INK, SMALL, stroke
 from dspark_mini.viz.draw import write
+from dspark_mini.viz.labels import _
 from dspark_mini.viz.style import PNG, Picture, block_axes, grid, label_axes, legend, picture, plain_axes, svg
 
 Run = Mapping[str, Any]
@@ -42,7 +43,7 @@ def race_picture(runs: Sequence[Run]) -> Picture:
         _draw_speedups(upper, own, methods, fastest)
         _draw_acceptance(lower, own, methods)
         label_axes(upper, domain, pad=12)
-    label_axes(axes[1, 0], y="conditional\nacceptance")
+    label_axes(axes[1, 0], y=_("conditional\nacceptance"))
     legend(figure, handle_length=3.2)
     return figure
 
@@ -57,8 +58,8 @@ def _draw_speedups(ax: Axes, runs: Sequence[Run], methods: Sequence[str], fastes
     ax.axvline(1.0, color=INK, linestyle=":", linewidth=1.4, zorder=3)
     ax.set(xlim=(0.0, 1.55 * fastest), ylim=(len(methods) - 0.5, -0.5))
     ax.set_yticks(range(len(methods)), methods)
-    ax.set_xticks([0, 1], ["0", "plain"])
-    label_axes(ax, x="speed-up")
+    ax.set_xticks([0, 1], ["0", _("plain")])
+    label_axes(ax, x=_("speed-up"))
 
 
 def _draw_acceptance(ax: Axes, runs: Sequence[Run], methods: Sequence[str]) -> None:

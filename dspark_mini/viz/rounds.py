@@ -12,21 +12,22 @@ from numpy.typing import ArrayLike
 
 from dspark_mini.contracts import takes, tokens
 from dspark_mini.kinds import whole
+from dspark_mini.language import N_
 from dspark_mini.viz.arguments import labelled
 from dspark_mini.viz.colors import BLUE, FAINT, GREEN, INK, OPEN, ORANGE, SMALL, Look, solid
 from dspark_mini.viz.draw import box, write
-from dspark_mini.viz.labels import subscript, word
+from dspark_mini.viz.labels import _, subscript, word
 from dspark_mini.viz.style import Picture, canvas, label_axes, legend, plot_axes
 
 # The look of a token by its fate; each differs from the others without colour too.
 LOOKS: dict[str, Look] = {
-    "accepted": solid(GREEN),
-    "rejected": {"hatch": "////"},
-    "trimmed": {"line": "--"},
-    "the target's own": solid(ORANGE),
-    "cut": {"line": ":", "edge": ORANGE, "ink": ORANGE},
+    N_("accepted"): solid(GREEN),
+    N_("rejected"): {"hatch": "////"},
+    N_("trimmed"): {"line": "--"},
+    N_("the target's own"): solid(ORANGE),
+    N_("cut"): {"line": ":", "edge": ORANGE, "ink": ORANGE},
 }
-CACHE_LOOKS: dict[str, Look] = {"row stays": solid(BLUE), "row is dropped": {"line": "--"}}
+CACHE_LOOKS: dict[str, Look] = {N_("row stays"): solid(BLUE), N_("row is dropped"): {"line": "--"}}
 STEP = 2.5  # from a verified round to the next: drafts above, emitted tokens below
 
 
@@ -48,7 +49,7 @@ def round_rows(rounds: Sequence[Mapping[str, Any]], words: Sequence[str] | None 
     figure, ax = canvas(inch, -2.6, widest + 1.9, -len(rounds) + 0.2 - 0.3 / inch, 0.6)
     used: set[str] = set()
     for number, round_ in enumerate(rounds):
-        used |= _draw_round(ax, -number, f"round {number + 1}", round_, widest, words)
+        used |= _draw_round(ax, -number, _("round {number}", number=number + 1), round_, widest, words)
     _explain(figure, {fate: look for fate, look in LOOKS.items() if fate in used})
     return figure
 
@@ -105,8 +106,8 @@ def verified_rounds(
     figure, ax = canvas(min(0.62, 7.6 / (widest + 3.2)), -2.6, widest + 0.6, -height, 0.8)
     for number, (drafts, result) in enumerate(pairs):
         top = -STEP * number
-        write(ax, -0.3, top, f"round {number + 1}: drafted", size=SMALL, ha="right")
-        write(ax, -0.3, top - 1.0, "emitted", size=SMALL, ha="right")
+        write(ax, -0.3, top, _("round {number}: drafted", number=number + 1), size=SMALL, ha="right")
+        write(ax, -0.3, top - 1.0, _("emitted"), size=SMALL, ha="right")
         _draw_verified(ax, top, drafts, result, words, left)
         left = max(left - len(result["tokens"]), 0)
     return figure
@@ -143,7 +144,7 @@ def cache_rows(rounds: Mapping[str, tuple[int, int]]) -> Picture:
     figure, ax = canvas(inch, -6.3, widest + 0.2, -len(rounds) + 0.2 - 0.3 / inch, 0.8)
     for number, (label, (rows, dropped)) in enumerate(rounds.items()):
         stays = rows - whole(f"rounds[{label!r}][1]", dropped, 0, rows)
-        write(ax, -0.3, -number, label, size=SMALL, ha="right")
+        write(ax, -0.3, -number, _(label), size=SMALL, ha="right")
         for k in range(rows):
             _token(ax, k, -number, subscript("x", k), CACHE_LOOKS["row stays" if k < stays else "row is dropped"])
     _explain(figure, CACHE_LOOKS)
@@ -170,8 +171,8 @@ def draft_fates(totals: Mapping[str, Mapping[str, Any]]) -> Picture:
         ends += widths
     for y, end, run in zip(ys.tolist(), ends, totals.values()):
         write(ax, end + 0.015 * max(ends.max(), 1.0), y, f"τ = {run['tau']:.2f}", ha="left")
-    ax.set_yticks(ys, list(totals))
+    ax.set_yticks(ys, [_(label) for label in totals])
     ax.set_xlim(0, 1.18 * max(ends.max(), 1.0))
-    label_axes(ax, x="draft tokens")
+    label_axes(ax, x=_("draft tokens"))
     legend(figure)
     return figure

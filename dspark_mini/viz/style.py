@@ -11,11 +11,13 @@ from typing import Any
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.text import Text
 
 from dspark_mini.viz.colors import INK, LARGE, NORMAL, SMALL
-from dspark_mini.viz.labels import subscript
+from dspark_mini.viz.labels import _, extra_font, subscript
 
 DPI = 110  # on the notebook page; the image has twice as many
 PNG = {"format": "png", "dpi": 2 * DPI, "facecolor": "none", "bbox_inches": "tight", "pad_inches": 0.08}
@@ -23,6 +25,13 @@ PNG = {"format": "png", "dpi": 2 * DPI, "facecolor": "none", "bbox_inches": "tig
 
 class Picture(Figure):
     """A matplotlib figure that a notebook shows without pyplot and without ``%matplotlib inline``."""
+
+    def draw(self, renderer: RendererBase) -> None:
+        """Draw, with a font that has the letters of the language in use."""
+        if font := extra_font():
+            for text in self.findobj(Text):
+                text.set_fontfamily([*matplotlib.rcParams["font.family"], font])
+        super().draw(renderer)
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         buffer = io.BytesIO()
@@ -68,7 +77,7 @@ def canvas(inch: float, left: float, right: float, bottom: float, top: float) ->
 def label_axes(ax: Axes, title: str | None = None, x: str | None = None, y: str | None = None, pad: float = 8) -> None:
     """Write the title, `pad` points above the axes, and the names of x and y."""
     if title is not None:
-        ax.set_title(title, color=INK, fontsize=LARGE, weight="bold", pad=pad, parse_math=False)
+        ax.set_title(_(title), color=INK, fontsize=LARGE, weight="bold", pad=pad, parse_math=False)
     if x is not None:
         ax.set_xlabel(x, color=INK, fontsize=NORMAL, parse_math=False)
     if y is not None:
@@ -102,7 +111,7 @@ def block_axes(ax: Axes, block_size: int, y: str) -> None:
     ax.set(xlim=(0.6, block_size + 0.4), ylim=(0.0, 1.0))
     position_ticks(ax, range(1, block_size + 1))
     unit_ticks(ax.yaxis)
-    label_axes(ax, x="position in the block", y=y)
+    label_axes(ax, x=_("position in the block"), y=y)
 
 
 def legend(
@@ -123,9 +132,9 @@ def legend(
             labelled.setdefault(label, handle)
         handles = list(labelled.values())
     style: dict[str, Any] = {"frameon": False, "labelcolor": INK, "fontsize": SMALL, "handleheight": 1.0}
-    figure.legend(
-        handles=list(handles), loc="outside lower center", ncols=len(handles), handlelength=handle_length, **style
-    )
+    labels = [_(str(handle.get_label())) for handle in handles]
+    style |= {"loc": "outside lower center", "ncols": len(handles), "handlelength": handle_length}
+    figure.legend(handles=list(handles), labels=labels, **style)
 
 
 def svg(figure: Figure, path: str | os.PathLike[str]) -> None:

@@ -14,7 +14,7 @@ from dspark_mini.rules import siblings_differ
 from dspark_mini.viz.arguments import fields
 from dspark_mini.viz.colors import INK, ORANGE, SMALL, Look, solid
 from dspark_mini.viz.draw import Point, box, write
-from dspark_mini.viz.labels import one_line, short, word
+from dspark_mini.viz.labels import _, one_line, short, word
 from dspark_mini.viz.style import Picture, canvas
 
 STEP, LINE = 2.1, 1.25  # from depth to depth, and from leaf to leaf
@@ -54,7 +54,7 @@ def draft_tree(
     inch, top = min(0.62, 8.6 / (deepest + 2.2)), 1.0 if title else 0.4
     figure, ax = canvas(inch, -1.1, deepest + 1.1, -(lowest + 0.6), top)
     if title:
-        write(ax, deepest / 2, 0.75, title, bold=True)
+        write(ax, deepest / 2, 0.75, _(title), bold=True)
     box(ax, *places[ROOT], WIDE, TALL, one_line(root), fill=INK, ink="white", size=SMALL)
     for node, (token, parent, note) in enumerate(zip(tree["tokens"], tree["parents"], notes, strict=True)):
         _draw_node(ax, places[parent], places[node], word(token, words), note, is_taken=node in path)

@@ -128,7 +128,7 @@ class FasterThanPlain(Replayed):
             return None
         return _measured(
             texts,
-            _("more than 1 times plain decoding on the {machine}", machine=self.machine),
+            _("more than 1 times plain decoding on the {machine}", machine=_(self.machine)),
             _("{speed:.3f} times", speed=speed),
         )
 
@@ -145,7 +145,7 @@ class Reaches(Replayed):
         played = play(session, texts)
         if round(played.score, 1) >= round(level, 1):
             return None
-        by_machine = ", ".join(f"{name} {score:.0f}" for name, score in played.scores.items())
+        by_machine = ", ".join(f"{_(name)} {score:.0f}" for name, score in played.scores.items())
         return _measured(
             texts,
             _("a score of {level:.1f}", level=level),

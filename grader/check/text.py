@@ -126,7 +126,7 @@ def score_lines(task: Task) -> list[tuple[str, str]]:
     note = [("note", task["note"])] if "note" in task else []
     if "score" not in task:
         return note
-    by_machine = ", ".join(f"{name} {score:.0f}" for name, score in task["scores"].items())
+    by_machine = ", ".join(f"{_(name)} {score:.0f}" for name, score in task["scores"].items())
     score = _("{score:.1f}: {by_machine}; the reference has 100", score=task["score"], by_machine=by_machine)
     return [("score", score), *note]
 

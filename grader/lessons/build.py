@@ -98,8 +98,9 @@ def lesson_files(source: Path) -> list[Built]:
 def _in_other_languages(lesson: str, cells: list[Cell], mistakes: dict[str, Any]) -> Iterator[Built]:
     """Yield the translations of a lesson, brought up to date, and its notebook in each language."""
     prose = [cell.source for cell in cells if cell.kind == "markdown"]
+    drawing = [cell.source for cell in cells if cell.kind == "code" and "viz." in cell.source]
     for language in translation.languages():
-        catalog = translation.updated(language, lesson, translation.lesson_messages(lesson, prose, mistakes))
+        catalog = translation.updated(language, lesson, translation.lesson_messages(lesson, prose, drawing, mistakes))
         yield from (Built(*file) for file in translation.files(catalog))
         translate = translation.translator(catalog)
         translated = [replace(cell, source=translate(cell.source), english=cell.source) for cell in cells]

@@ -7,6 +7,7 @@ not used. The .mo files, read at run time, leave out the prose, which stands in 
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from collections import Counter
@@ -43,15 +44,19 @@ def languages() -> list[str]:
     return [language for language in LANGUAGES if language != ENGLISH]
 
 
-def lesson_messages(lesson: str, prose: list[str], mistakes: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def lesson_messages(
+    lesson: str, prose: list[str], drawing: list[str], mistakes: dict[str, Any]
+) -> Iterator[tuple[str, str]]:
     """Yield what there is to translate in a lesson, each with a comment for the translator.
 
     Args:
         lesson: Name of the lesson.
         prose: Its prose cells.
+        drawing: Its code cells that draw a picture.
         mistakes: Its tables of known mistakes, by task.
     """
     yield from ((cell, PROSE) for cell in prose)
+    yield from ((label, "label in a picture") for cell in drawing for label in _labels(cell))
     for task in TASKS.values():
         if task.lesson == lesson:
             yield from ((hint, f"hint {n} of {task.id}") for n, hint in enumerate(task.hints, start=1))
@@ -60,6 +65,20 @@ def lesson_messages(lesson: str, prose: list[str], mistakes: dict[str, Any]) -> 
             for found in task.core:
                 yield from ((found.says, f"property of {task.id}"), (found.hint, f"hint of a property of {task.id}"))
             yield from ((known["as_if"], f"{task.id}: answers as if …") for known in mistakes[task.id]["known"])
+
+
+def _labels(code: str) -> Iterator[str]:
+    """Yield the texts that code may hand to a picture: keys, parts of tuples and arguments."""
+    for node in ast.walk(ast.parse(code)):
+        found: list[Any] = []
+        if isinstance(node, ast.Dict):
+            found = node.keys
+        elif isinstance(node, ast.Tuple):
+            found = node.elts
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).startswith("viz."):
+            found = [*node.args, *(argument.value for argument in node.keywords)]
+        texts = (text.value for text in found if isinstance(text, ast.Constant) and isinstance(text.value, str))
+        yield from (text for text in texts if re.search(r"\b[a-z]{3}|[a-z]{3} ", text))
 
 
 def program_messages() -> Iterator[tuple[str, str]]:

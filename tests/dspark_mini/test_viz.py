@@ -16,6 +16,8 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.text import Text
 
 from dspark_mini import block_mask, flatten_requests, net_benefit, round_totals, tree_mask, verification_mask, viz
+from dspark_mini.language import speaking
+from dspark_mini.viz import labels
 from dspark_mini.viz.colors import BLUE, GREEN, INK, ORANGE, PURPLE
 from dspark_mini.viz.style import Picture
 
@@ -115,6 +117,18 @@ def test_a_picture_is_legible_on_any_page_and_draws_without_a_warning(name: str)
     for (one, a), (other, b) in combinations(boxes.items(), 2):
         width, height = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
         assert width < 2 or height < 2, f"{one.get_text()!r} overlaps {other.get_text()!r}"
+
+
+@pytest.mark.parametrize("font", [None, "DejaVu Sans"])
+def test_a_picture_is_in_the_language_in_use_if_a_font_has_its_letters(
+    font: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(labels, "_font", {"zh": font}.get)
+    with speaking("zh"):
+        figure = viz.lines({"tokens per second": {"idle": [1], "mine": [2]}}, [1], "verify length ℓ")
+    texts = {text.get_text() for text in figure.findobj(Text)}
+    chinese, english = {"每秒词元数", "空闲", "验证长度 ℓ"}, {"tokens per second", "idle", "verify length ℓ"}
+    assert {"mine", *(chinese if font else english)} <= texts
 
 
 def test_the_readme_pictures_are_the_same_each_time(tmp_path: Path) -> None:
