@@ -1,0 +1,70 @@
+"""The Sphinx extension of the site: formulas as MathML, contracts in the reference, links to the other language."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.application import Sphinx
+
+from dspark_mini.language import ENGLISH
+from grader.site import name_of
+from grader.site.pages import documents
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register everything with Sphinx."""
+    app.add_config_value("dspark_languages", [ENGLISH], "html")
+    app.add_config_value("dspark_repository", "", "html")
+    app.add_html_math_renderer("mathml", (_inline_formula, None), (_formula, None))
+    app.connect("autodoc-process-docstring", _add_contract, priority=400)  # before napoleon
+    app.connect("html-page-context", _add_bar)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _inline_formula(translator: Any, node: nodes.math) -> None:
+    translator.body.append(_mathml(node, as_block=False))
+    raise nodes.SkipNode
+
+
+def _formula(translator: Any, node: nodes.math_block) -> None:
+    translator.body.append(f'<div class="formula">{_mathml(node, as_block=True)}</div>')
+    raise nodes.SkipNode
+
+
+def _mathml(node: nodes.Node, as_block: bool) -> str:
+    """Return a formula as browsers draw it by themselves; docutils does not know \\dots."""
+    return str(tex2mathml(node.astext().replace(r"\dots", r"\ldots"), as_block=as_block))
+
+
+def _add_contract(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Put the line @takes(…) of a function at the top of its description; examples stay as they are written."""
+    lines[:] = "\n".join(lines).replace("\nExample:\n", "\nExample::\n\n").split("\n")
+    if what == "function" and hasattr(obj, "contract"):
+        source = inspect.getsource(obj)
+        line = source[source.index("@takes") : re.search(r"^def ", source, re.M).start()]  # type: ignore[union-attr]
+        lines[:0] = [".. code-block:: python", "", *(f"   {part}" for part in line.splitlines()), ""]
+
+
+def _add_bar(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Link each page to the same one in the other languages, or else to their front pages."""
+    own = next(code for code in app.config.dspark_languages if _is_language(app, code))
+    up = "../" * (page.count("/") + (own != ENGLISH))
+    links = []
+    for code in app.config.dspark_languages:
+        if code != own:
+            place = f"{page}.html" if _has_page(page, code) else "index.html"
+            folder = "" if code == ENGLISH else f"{code}/"
+            links.append(f'<a href="{up}{folder}{place}" lang="{code}" hreflang="{code}">{name_of(code)}</a>')
+    context["body"] = f'<p class="bar">{" ".join(links)}</p>' + context.get("body", "") if links else context["body"]
+
+
+def _is_language(app: Sphinx, code: str) -> bool:
+    return str(app.config.language).split("_")[0] == code
+
+
+def _has_page(page: str, language: str) -> bool:
+    return language == ENGLISH or page.startswith("lessons/") or f"{page}.md" in documents(language).values()
