@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 COMMAND_GROUP = "dspark_mini.commands"  # entry points: functions that add commands to the app
 # What pyproject.toml declares, for a copy on PYTHONPATH or an installation older than the declaration.
 GRADER = EntryPoint("grader", "grader.command:mount", COMMAND_GROUP)
-GRADER_COMMANDS = ("check", "hint", "grade", "bundle", "build", "new-lesson")
+GRADER_COMMANDS = ("check", "hint", "grade", "bundle", "build", "new-lesson", "site")
 NO_GRADER = (
     "`dspark-mini COMMAND` needs the directory grader/, which the wheel does not contain; "
     "install dspark_mini from its repository with `pip install -e`."

@@ -1,6 +1,6 @@
-"""The grader's commands: `dspark-mini check`, `hint`, `grade`, `bundle`, `build` and `new-lesson`.
+"""The grader's commands: `dspark-mini check`, `hint`, `grade`, `bundle`, `build`, `new-lesson` and `site`.
 
-The command line of dspark_mini mounts them through an entry point. The last four import what they need when they run:
+The command line of dspark_mini mounts them through an entry point. The last five import what they need when they run:
 it takes time to load, and a learner's bundle does not contain all of it.
 """
 
@@ -18,7 +18,7 @@ from rich.cells import cell_len
 from rich.markup import escape
 from rich.table import Table
 
-from dspark_mini.language import N_, _
+from dspark_mini.language import LANGUAGES, N_, _
 from dspark_mini.terminal import WorkFolder, console, folded, plain_table, say
 from dspark_mini.workspace import WORK, UserError, find_lesson, hints_shown, lesson_names
 from grader.check.report import MISSING, Report
@@ -32,7 +32,7 @@ from grader.run.kit import secret_from, use_secret
 
 def mount(app: typer.Typer) -> None:
     """Add the grader's commands to the command line of dspark_mini."""
-    for command in (check, hint, grade, bundle, build, new_lesson):
+    for command in (check, hint, grade, bundle, build, new_lesson, site):
         app.command()(command)
 
 
@@ -184,6 +184,28 @@ def new_lesson(
 
     say(f"{new_lesson(name)} is a lesson that builds, checks and grades as it stands; docs/contributing.md goes on.")
     say("Next: `dspark-mini build`.")
+
+
+def site(
+    folder: Annotated[Path, typer.Argument(help="The directory to write to.")] = Path("public"),
+    lang: Annotated[list[str] | None, typer.Option(help=f"{' or '.join(LANGUAGES)}; repeatable. Default: all.")] = None,
+    lesson: Annotated[list[str] | None, typer.Option(help="Number of a lesson; repeatable. Default: all.")] = None,
+    execute: Annotated[bool, typer.Option(help="Show what the solved lessons print and draw.")] = True,
+    repository: Annotated[
+        str, typer.Option(envvar="GITHUB_REPOSITORY", help="owner/name on GitHub, to link lessons to Colab and Binder.")
+    ] = "",
+) -> None:
+    """Write the site: README, docs, solved lessons and the library's reference, as pages that need no server."""
+    for name in set(lang or ()) - set(LANGUAGES):
+        raise UserError(f"lang is {name!r}, but it must be {' or '.join(LANGUAGES)}.")
+    if importlib.util.find_spec("myst_nb") is None:
+        raise UserError("`dspark-mini site` needs some packages more; install them with `pip install -e '.[site]'`.")
+    with _instructor_modules("site"):
+        from grader.site import build_site
+
+    languages = [language for language in LANGUAGES if language in (lang or LANGUAGES)]
+    build_site(folder, languages, [find_lesson(name) for name in lesson or ()], execute, repository)
+    say(f"{folder / 'index.html'} is ready to be opened.")
 
 
 @contextmanager

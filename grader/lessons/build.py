@@ -17,6 +17,7 @@ from dspark_mini.language import ENGLISH
 from dspark_mini.workspace import own_files
 from grader.lessons import translation
 from grader.lessons.fitness import check_lesson
+from grader.lessons.hosted import install_cell, with_badges
 from grader.lessons.mistake_tables import table_file
 from grader.lessons.paths import NBGRADER_SOURCE, NOTEBOOKS, ROOT, SOLUTIONS
 from grader.lessons.sources import Cell, cells_of, fill, solved_for_nbgrader, stubbed
@@ -66,7 +67,7 @@ def _sources() -> list[Path]:
 
 
 def _readme() -> Built:
-    """Return the README, with the minutes that each of the kit's lessons names in its header."""
+    """Return the README, with the minutes that each of the kit's lessons names in its header, and badges."""
     path = ROOT / "README.md"
     text = path.read_text(encoding="utf-8")
     for source in SOLUTIONS.glob("[0-9]*.py"):
@@ -75,7 +76,7 @@ def _readme() -> Built:
         if minutes is None or not row.search(text):
             raise BuildError(f"{source.name} names no minutes in its header, or the README has no row for it.")
         text = row.sub(rf"\1 {minutes[1]} ", text)
-    return Built(path, text.encode())
+    return Built(path, with_badges(text).encode())
 
 
 def lesson_files(source: Path) -> list[Built]:
@@ -111,6 +112,7 @@ def _in_other_languages(lesson: str, cells: list[Cell], mistakes: dict[str, Any]
 def notebook(cells: list[Cell], for_nbgrader: bool, language: str = ENGLISH) -> str:
     """Return a notebook as text: the learner's with stubs, or nbgrader's with solutions and hidden tests."""
     made = [_notebook_cell(cell, for_nbgrader, language) for cell in cells]
+    made[1:1] = [] if for_nbgrader else install_cell()  # below the title
     identities = [cell.id for cell in made]
     if len(set(identities)) < len(identities):
         raise BuildError("Two cells of a lesson have the same content, so they cannot be told apart.")

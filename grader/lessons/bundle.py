@@ -39,6 +39,7 @@ LEFT_OUT = (
     "grader/lessons/bundle.py",
     "grader/lessons/fitness.py",
     "grader/lessons/hidden/*",
+    "grader/lessons/hosted.py",
     "grader/lessons/mistake_tables.py",
     "grader/lessons/mutants/*",
     "grader/lessons/new_lesson.py",
@@ -47,6 +48,7 @@ LEFT_OUT = (
     "grader/lessons/template/*",
     "grader/lessons/translation.py",
     "grader/similarity/*",
+    "grader/site/*",
 )
 OWN_TAKEN = ("checks.py", "reference.py", "mistakes.json")  # of a lesson kept outside the kit
 FOLDER = "dspark_mini"

@@ -15,6 +15,7 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from dspark_mini.language import ENGLISH, _, speaking
 from dspark_mini.workspace import UserError
+from grader.lessons.hosted import REPOSITORY
 from grader.lessons.paths import ROOT, SOLUTIONS
 from grader.lessons.sources import cells_of
 from grader.site.lessons import executed, lesson_page, translated
@@ -40,6 +41,7 @@ def build_site(
     Raises:
         UserError: A lesson fails, or Sphinx warns, of a link that leads nowhere for example.
     """
+    repository = repository or REPOSITORY
     names = lessons or sorted(source.stem for source in SOLUTIONS.glob("[0-9]*.py"))
     sources = {name: list(cells_of((SOLUTIONS / f"{name}.py").read_text(encoding="utf-8"))) for name in names}
     wanted = [(language, name) for language in languages for name in names]

@@ -9,10 +9,14 @@ from typing import Any
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
+from sphinx.locale import _ as of_sphinx
 
-from dspark_mini.language import ENGLISH
+from dspark_mini.language import ENGLISH, N_, _
+from grader.lessons.hosted import hosts
 from grader.site import name_of
 from grader.site.pages import documents
+
+THEME_SAYS = (N_("On this page"), N_("Back to top"), N_("Skip to content"), N_("Previous"), N_("Next"), N_("Home"))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -22,6 +26,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_html_math_renderer("mathml", (_inline_formula, None), (_formula, None))
     app.connect("autodoc-process-docstring", _add_contract, priority=400)  # before napoleon
     app.connect("html-page-context", _add_bar)
+    app.connect("html-page-context", _translate_theme)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -50,7 +55,7 @@ def _add_contract(app: Sphinx, what: str, name: str, obj: Any, options: Any, lin
 
 
 def _add_bar(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Link each page to the same one in the other languages, or else to their front pages."""
+    """Link each page to the same one in the other languages, or else to their front pages; lessons to where they run."""
     own = next(code for code in app.config.dspark_languages if _is_language(app, code))
     up = "../" * (page.count("/") + (own != ENGLISH))
     links = []
@@ -59,7 +64,15 @@ def _add_bar(app: Sphinx, page: str, template: str, context: dict[str, Any], doc
             place = f"{page}.html" if _has_page(page, code) else "index.html"
             folder = "" if code == ENGLISH else f"{code}/"
             links.append(f'<a href="{up}{folder}{place}" lang="{code}" hreflang="{code}">{name_of(code)}</a>')
-    context["body"] = f'<p class="bar">{" ".join(links)}</p>' + context.get("body", "") if links else context["body"]
+    places = hosts(app.config.dspark_repository, page.split("/")[-1], own) if page.startswith("lessons/") else {}
+    links += [f'<a href="{address}">{name}</a>' for name, address in places.items()]
+    if links and "body" in context:
+        context["body"] = f'<p class="bar">{" ".join(links)}</p>{context["body"]}'
+
+
+def _translate_theme(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Let the theme speak the language of the page, where Sphinx has no words for it."""
+    context["_"] = context["gettext"] = lambda text: _(text) if text in THEME_SAYS else of_sphinx(text)
 
 
 def _is_language(app: Sphinx, code: str) -> bool:

@@ -21,6 +21,7 @@ from dspark_mini.workspace import UserError
 from grader.lessons import translation
 from grader.lessons.paths import ROOT
 from grader.lessons.sources import Cell, stubbed
+from grader.lessons.stubs import REGION
 
 SECONDS = 600  # for one cell
 KERNEL = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
@@ -87,7 +88,7 @@ def lesson_page(cells: Sequence[Cell], outputs: Outputs) -> str:
         cells: Its cells, solved.
         outputs: The outputs of each code cell; empty if it was not executed.
     """
-    shown, left, made = list(outputs), len(outputs), []
+    shown, made = iter(outputs), []
     for number, cell in enumerate(cells):
         name = f"cell-{number}"
         if cell.kind == "markdown":
@@ -97,6 +98,6 @@ def lesson_page(cells: Sequence[Cell], outputs: Outputs) -> str:
         if cell.role == "task":
             made.append(new_markdown_cell(f"```python\n{stubbed(cell).rstrip()}\n```", id=f"{name}-stub"))
             tags = {"tags": ["hide-input"]}
-        seen = shown.pop(0) if left else []
-        made.append(new_code_cell(cell.source, id=name, metadata=tags, outputs=seen))
+        source = REGION.sub(lambda region: region[2], f"{cell.source}\n").rstrip()
+        made.append(new_code_cell(source, id=name, metadata=tags, outputs=next(shown, [])))
     return str(nbformat.writes(new_notebook(cells=made, metadata=KERNEL)))

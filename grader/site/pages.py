@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dspark_mini.language import ENGLISH, _
+from grader.lessons.hosted import BADGES, LANGUAGES
 from grader.lessons.paths import ROOT
 from grader.lessons.translation import TRANSLATED_DOCUMENTS, translated_name
 
 PICTURE = re.compile(r'<picture>\s*<source [^>]*srcset="([^"]+)">\s*<img alt="([^"]*)" src="([^"]+)">\s*</picture>')
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#)([^)\s#]+)(#[^)\s]*)?\)")
-LANGUAGES_LINE = re.compile(r'^<a href="README\.md">.*\n', re.M)  # each page has a link of its own
 ANCHOR = re.compile(r'<a id="([\w-]+)"></a>\n\n')
 MODULES_ROW = re.compile(r"^\| ([^|`]+) \| (.*`.*) \|$", re.M)
 
@@ -36,7 +36,7 @@ def document_pages(language: str, lessons: Sequence[str], repository: str) -> di
     """
     files: dict[str, bytes] = {}
     for name, page in documents(language).items():
-        text = ANCHOR.sub(r"(\1)=\n", LANGUAGES_LINE.sub("", (ROOT / name).read_text(encoding="utf-8")))
+        text = ANCHOR.sub(r"(\1)=\n", LANGUAGES.sub("", BADGES.sub("", (ROOT / name).read_text(encoding="utf-8"))))
         text = PICTURE.sub(r"![\2](\3){.only-light}\n![\2](\1){.only-dark}", text)
         text = LINK.sub(lambda link, name=name: _moved(link, name, language, repository, files), text)  # type: ignore[misc]
         files[page] = (_front_page(text, language, lessons) if page == "index.md" else text).encode()
