@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from babel import Locale
 from sphinx.application import Sphinx
 from sphinx.util.console import nocolor
 from sphinx.util.docutils import docutils_namespace, patch_docutils
@@ -110,13 +109,9 @@ def _settings(language: str) -> dict[str, object]:
         "html_static_path": [str(STATIC)],
         "html_css_files": ["site.css"],
         "html_copy_source": False,
+        "html_show_search_summary": False,  # it would fetch pages, which a browser refuses to those of a folder
         "html_show_sphinx": False,
         "html_show_copyright": False,
         "html_use_index": language == ENGLISH,
         "html_theme_options": {"top_of_page_buttons": []},
     }
-
-
-def name_of(language: str) -> str:
-    """Return what speakers of a language call it."""
-    return str(Locale.parse(language).get_display_name(language))

@@ -6,6 +6,7 @@ import inspect
 import re
 from typing import Any
 
+from babel import Locale
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
@@ -13,7 +14,6 @@ from sphinx.locale import _ as of_sphinx
 
 from dspark_mini.language import ENGLISH, N_, _
 from grader.lessons.hosted import hosts
-from grader.site import name_of
 from grader.site.pages import documents
 
 THEME_SAYS = (N_("On this page"), N_("Back to top"), N_("Skip to content"), N_("Previous"), N_("Next"), N_("Home"))
@@ -55,15 +55,17 @@ def _add_contract(app: Sphinx, what: str, name: str, obj: Any, options: Any, lin
 
 
 def _add_bar(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Link each page to the same one in the other languages, or else to their front pages; lessons to where they run."""
-    own = next(code for code in app.config.dspark_languages if _is_language(app, code))
+    """Link a page to itself in the other languages, or else to their front pages, and a lesson to where it runs."""
+    own = str(app.config.language).split("_")[0]  # zh of zh_CN
     up = "../" * (page.count("/") + (own != ENGLISH))
     links = []
     for code in app.config.dspark_languages:
         if code != own:
             place = f"{page}.html" if _has_page(page, code) else "index.html"
             folder = "" if code == ENGLISH else f"{code}/"
-            links.append(f'<a href="{up}{folder}{place}" lang="{code}" hreflang="{code}">{name_of(code)}</a>')
+            links.append(
+                f'<a href="{up}{folder}{place}" lang="{code}" hreflang="{code}">{Locale(code).get_display_name()}</a>'
+            )
     places = hosts(app.config.dspark_repository, page.split("/")[-1], own) if page.startswith("lessons/") else {}
     links += [f'<a href="{address}">{name}</a>' for name, address in places.items()]
     if links and "body" in context:
@@ -73,10 +75,6 @@ def _add_bar(app: Sphinx, page: str, template: str, context: dict[str, Any], doc
 def _translate_theme(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Let the theme speak the language of the page, where Sphinx has no words for it."""
     context["_"] = context["gettext"] = lambda text: _(text) if text in THEME_SAYS else of_sphinx(text)
-
-
-def _is_language(app: Sphinx, code: str) -> bool:
-    return str(app.config.language).split("_")[0] == code
 
 
 def _has_page(page: str, language: str) -> bool:

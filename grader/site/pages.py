@@ -20,7 +20,9 @@ MODULES_ROW = re.compile(r"^\| ([^|`]+) \| (.*`.*) \|$", re.M)
 
 def documents(language: str) -> dict[str, str]:
     """Return the documents that a language has, by their path in the repository: each one's page."""
-    pages = {"README.md": "index.md"} | {f"docs/{path.name}": path.name for path in sorted((ROOT / "docs").glob("*.md"))}
+    pages = {"README.md": "index.md"} | {
+        f"docs/{path.name}": path.name for path in sorted((ROOT / "docs").glob("*.md"))
+    }
     if language == ENGLISH:
         return pages
     return {translated_name(name, language): page for name, page in pages.items() if name in TRANSLATED_DOCUMENTS}
@@ -62,7 +64,10 @@ def _front_page(text: str, language: str, lessons: Sequence[str]) -> str:
     for name in lessons:
         row = name.replace("_", " ", 1)
         text = text.replace(f"\n| {row} |", f"\n| [{row}](lessons/{name}.ipynb) |")
-    parts = {_("Lessons"): [f"lessons/{name}" for name in lessons], _("Documents"): list(documents(language).values())[1:]}
+    parts = {
+        _("Lessons"): [f"lessons/{name}" for name in lessons],
+        _("Documents"): list(documents(language).values())[1:],
+    }
     if language == ENGLISH:
         parts["Reference"] = list(reference_pages())
     for caption, pages in parts.items():
