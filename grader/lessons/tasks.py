@@ -211,6 +211,8 @@ class Task:
         return Report(self.id, self.function, status, results, reason=why, given=self.given)
 
 
-def hidden(oracle: Callable[..., Any] | None, **cases: Callable[[Rng], Any]) -> Hidden:
-    """Write the hidden half of a task: its oracle, and a generator of cases for some properties by name."""
-    return Hidden(oracle, cases)
+def hidden(
+    oracle: Callable[..., Any] | None, *own_cases: Callable[[Rng], Any], **cases: Callable[[Rng], Any]
+) -> Hidden:
+    """Write the hidden half of a task: its oracle, and for some properties a generator of cases of the same name."""
+    return Hidden(oracle, {generator.__name__: generator for generator in own_cases} | cases)

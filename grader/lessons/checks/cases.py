@@ -1,7 +1,5 @@
 """The clinic's failing cases as tasks: before the repair of a bug, the learner writes a call on which it shows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dspark_mini import clinic_bugs, clinic_cases

@@ -1,7 +1,5 @@
 """Chains of drawn tokens, for task 3.2: the law of a block, and the judge of the rows that it was drawn from."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterable

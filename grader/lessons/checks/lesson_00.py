@@ -1,7 +1,5 @@
 """Lesson 00, the economics of speculation: what its tasks must satisfy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dspark_mini.economics import expected_accepted_length, net_benefit, speedup

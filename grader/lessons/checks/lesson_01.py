@@ -1,18 +1,11 @@
 """Lesson 01, verification: what its tasks must satisfy."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 import numpy as np
 
-from dspark_mini.verification import (
-    acceptance_probability,
-    residual_distribution,
-    verify_greedy,
-    verify_sampling,
-)
+from dspark_mini.verification import acceptance_probability, residual_distribution, verify_greedy, verify_sampling
 from grader.check.judges import LawCase
 from grader.lessons.tasks import Task, example, law, same_seed, values
 from grader.run.child.calling import Seed, call

@@ -1,7 +1,5 @@
 """Lesson 01, verification: what 1.5 and 1.6 must satisfy, on the mask and the end of the output."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dspark_mini.masks import verification_mask

@@ -1,7 +1,5 @@
 """Lesson 02, parallel drafting: what 2.1 to 2.3 and the record must satisfy."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

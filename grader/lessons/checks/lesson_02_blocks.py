@@ -1,7 +1,5 @@
 """Lesson 02, parallel drafting: what 2.4 to 2.6 must satisfy, on the mask, the acceptance and the attention."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Lesson 04, confidence: what its tasks must satisfy."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

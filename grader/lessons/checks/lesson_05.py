@@ -1,7 +1,5 @@
 """Lesson 05, the hardware-aware prefix scheduler: what its tasks must satisfy."""
 
-from __future__ import annotations
-
 import math
 
 from dspark_mini.scheduling import allocate_budget, lagged_budget, schedule_prefixes

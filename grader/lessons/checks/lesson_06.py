@@ -1,7 +1,5 @@
 """Lesson 06, draft trees: what its tasks must satisfy."""
 
-from __future__ import annotations
-
 import math
 from operator import itemgetter
 from typing import Any

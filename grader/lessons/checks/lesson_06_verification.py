@@ -1,7 +1,5 @@
 """Lesson 06, draft trees: what 6.3 and 6.4 must satisfy, the verification of a tree."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dspark_mini.trees import verify_tree_greedy, verify_tree_sampling

@@ -1,7 +1,5 @@
 """Lesson 07, end to end: what its tasks must satisfy."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -3,8 +3,6 @@
 Every task has four points or more for its values, one at most for what its bug left intact, and three for manners.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Lesson 08, the bug clinic: what the repairs of 8.6 to 8.9 must satisfy, on the law of the emitted tokens."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

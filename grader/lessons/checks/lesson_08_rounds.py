@@ -1,7 +1,5 @@
 """Lesson 08, the bug clinic: what the repairs of 8.10 to 8.16 must satisfy, on stops, counts, caches and clocks."""
 
-from __future__ import annotations
-
 from dspark_mini.clinic_rounds import (
     commit_until_stop,
     draft_rows_to_drop,

@@ -1,7 +1,5 @@
 """Lesson 09, real hardware: what its tasks must satisfy."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

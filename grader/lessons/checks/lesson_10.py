@@ -1,16 +1,8 @@
 """Lesson 10, your own policy: what its task must satisfy, and how it is scored."""
 
-from __future__ import annotations
-
 from dspark_mini.language import N_
 from dspark_mini.policy import plan_round
-from grader.check.policies import (
-    Allowed,
-    FasterThanPlain,
-    Reaches,
-    SamePlanAgain,
-    ViewUnchanged,
-)
+from grader.check.policies import Allowed, FasterThanPlain, Reaches, SamePlanAgain, ViewUnchanged
 from grader.lessons.tasks import Property, Task
 
 LESSON = "10_your_policy"

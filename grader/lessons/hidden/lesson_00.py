@@ -1,7 +1,5 @@
 """Lesson 00, the economics of speculation: oracles and hidden cases."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +19,7 @@ def tau(confidences: Array, verify_length: int | None = None) -> float:
     return length
 
 
-def whole_blocks(rng: Rng) -> Iterator[Call]:
+def one_plus_the_survivals(rng: Rng) -> Iterator[Call]:
     for size in range(1, 13):
         yield call(rng.uniform(0.2, 1.0, size=size))
         yield call(rng.uniform(0.5, 1.0, size=size), None)
@@ -29,7 +27,7 @@ def whole_blocks(rng: Rng) -> Iterator[Call]:
     yield call(rng.uniform(0.9, 1.0, size=64))
 
 
-def cut_blocks(rng: Rng) -> Iterator[Call]:
+def verify_length_cuts(rng: Rng) -> Iterator[Call]:
     for size in range(1, 8):
         confidences = rng.uniform(0.2, 1.0, size=size)
         for length in range(size + 1):
@@ -37,7 +35,7 @@ def cut_blocks(rng: Rng) -> Iterator[Call]:
     yield call([0.5, 0.75, 0.25], verify_length=0)
 
 
-def certain_blocks(rng: Rng) -> Iterator[Call]:
+def certain_and_hopeless_tokens(rng: Rng) -> Iterator[Call]:
     """Only 0 and 1: the expected length is a whole number."""
     for _ in range(20):
         size = int(rng.integers(1, 9))
@@ -46,7 +44,7 @@ def certain_blocks(rng: Rng) -> Iterator[Call]:
     yield call([0.0, 1.0], 1)
 
 
-def nothing_to_verify(rng: Rng) -> Iterator[Call]:
+def nothing_verified_is_one(rng: Rng) -> Iterator[Call]:
     yield call([])
     yield call([], 0)
     yield call([], None)
@@ -65,16 +63,16 @@ def rounds(rng: Rng, corrected: bool) -> Iterator[Call]:
         yield call(float(rng.uniform(1.0, 8.0)), *times.tolist())
 
 
-def plain_rounds(rng: Rng) -> Iterator[Call]:
+def tokens_of_a_round_over_its_time(rng: Rng) -> Iterator[Call]:
     yield from rounds(rng, corrected=False)
 
 
-def corrected_rounds(rng: Rng) -> Iterator[Call]:
+def correction_counts(rng: Rng) -> Iterator[Call]:
     yield from rounds(rng, corrected=True)
     yield call(2.5, 1.0, 4.0, 3.0, correction_time=2.0)
 
 
-def slow_rounds(rng: Rng) -> Iterator[Call]:
+def losses_are_told(rng: Rng) -> Iterator[Call]:
     """Rounds that are slower than plain decoding, in units from microseconds to hours."""
     for unit in (1e-6, 1e-3, 1.0, 3600.0):
         for _ in range(5):
@@ -134,23 +132,23 @@ def rounds_with(rng: Rng, decision: str, count: int = 15) -> Iterator[Call]:
             yield case
 
 
-def accepts(rng: Rng) -> Iterator[Call]:
+def keeps_what_pays(rng: Rng) -> Iterator[Call]:
     yield from rounds_with(rng, "accept")
     yield call(rng.uniform(0.9, 1.0, size=64), 64, 0.5, np.linspace(1.0, 9.0, 65), 1.0, 0.25, 0.1)
 
 
-def tunes(rng: Rng) -> Iterator[Call]:
+def tunes_to_the_best_length(rng: Rng) -> Iterator[Call]:
     yield from rounds_with(rng, "tune")
     yield call([0.9, 0.9, 0.5], 1, 0.5, [1.0, 1.25, 1.0, 1.0], 1.0, 0.0, 0.25)  # ℓ = 3 is best: a longer one
     yield call([0.9, 0.1, 0.1], 3, 0.25, [1.0, 1.0, 1.25, 2.0], 1.0, 0.0, 0.25)  # ℓ = 1: two tokens fewer
     yield call([0.5, 0.9, 0.9], 3, 0.25, [1.0, 1.0, 1.0, 3.0], 1.0, 0.0, 0.125)  # ℓ = 1 pays, ℓ = 2 pays more
 
 
-def rejects(rng: Rng) -> Iterator[Call]:
+def rejects_what_never_pays(rng: Rng) -> Iterator[Call]:
     yield from rounds_with(rng, "reject")
 
 
-def corrections(rng: Rng) -> Iterator[Call]:
+def draft_and_correction_are_paid(rng: Rng) -> Iterator[Call]:
     """The same round with a correction from nothing to much: it goes from a gain to a loss."""
     for _ in range(6):
         case = random_round(rng)
@@ -158,7 +156,7 @@ def corrections(rng: Rng) -> Iterator[Call]:
             yield call(*case.args[:5], correction * case.args[4], case.args[6])
 
 
-def equal_gains(rng: Rng) -> Iterator[Call]:
+def equal_is_enough_and_ties_are_small(rng: Rng) -> Iterator[Call]:
     """Exact fractions: several lengths with the same gain, and gains that equal min_gain."""
     ones = [1.0, 1.0, 1.0]  # τ is 1, 2, 3, 4
     yield call(ones, 0, 0.25, [0.75, 0.75, 2.75, 1.75], 1.0, 0.0, 0.25)  # gains 0, 1, 0, 1
@@ -172,7 +170,7 @@ def equal_gains(rng: Rng) -> Iterator[Call]:
         yield call([0.5, 1.0], current, 0.0, [1.0, 1.5, 2.0], 1.0)  # 0, 0, 0
 
 
-def idle_rounds(rng: Rng) -> Iterator[Call]:
+def nothing_verified_is_never_accepted(rng: Rng) -> Iterator[Call]:
     """No token is verified now, and doing so may even be the cheapest: it is never accepted."""
     for _ in range(15):
         case = random_round(rng)
@@ -184,26 +182,16 @@ def idle_rounds(rng: Rng) -> Iterator[Call]:
 
 HIDDEN = {
     "0.1": hidden(
-        tau,
-        one_plus_the_survivals=whole_blocks,
-        verify_length_cuts=cut_blocks,
-        certain_and_hopeless_tokens=certain_blocks,
-        nothing_verified_is_one=nothing_to_verify,
+        tau, one_plus_the_survivals, verify_length_cuts, certain_and_hopeless_tokens, nothing_verified_is_one
     ),
-    "0.2": hidden(
-        ratio,
-        tokens_of_a_round_over_its_time=plain_rounds,
-        correction_counts=corrected_rounds,
-        losses_are_told=slow_rounds,
-        free_parts=free_parts,
-    ),
+    "0.2": hidden(ratio, tokens_of_a_round_over_its_time, correction_counts, losses_are_told, free_parts),
     "0.3": hidden(
         benefit,
-        keeps_what_pays=accepts,
-        tunes_to_the_best_length=tunes,
-        rejects_what_never_pays=rejects,
-        draft_and_correction_are_paid=corrections,
-        nothing_verified_is_never_accepted=idle_rounds,
-        equal_is_enough_and_ties_are_small=equal_gains,
+        keeps_what_pays,
+        tunes_to_the_best_length,
+        rejects_what_never_pays,
+        draft_and_correction_are_paid,
+        nothing_verified_is_never_accepted,
+        equal_is_enough_and_ties_are_small,
     ),
 }

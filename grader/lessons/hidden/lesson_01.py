@@ -1,7 +1,5 @@
 """Lesson 01, verification: oracles and hidden cases."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from fractions import Fraction
@@ -37,7 +35,7 @@ def rounds(rng: Rng, agreement: float, low: int = 1) -> Iterator[tuple[list[int]
         yield np.where(rng.random(gamma) < agreement, best, other).tolist(), rows
 
 
-def mixed_rounds(rng: Rng) -> Iterator[Call]:
+def accepts_matching_prefix(rng: Rng) -> Iterator[Call]:
     for drafts, rows in rounds(rng, 0.7):
         yield call(drafts, rows)
     yield call([2, 0, 1], [[0.0, 1.0, 2.0], [3.0, 2.0, 1.0], [2.0, 1.0, 0.0], [0.0, 5.0, 0.0]])
@@ -45,7 +43,7 @@ def mixed_rounds(rng: Rng) -> Iterator[Call]:
     yield call(large[:-1].argmax(axis=1).tolist(), large)
 
 
-def one_mismatch(rng: Rng) -> Iterator[Call]:
+def first_mismatch_ends_it(rng: Rng) -> Iterator[Call]:
     """One draft is wrong, and all later ones agree with their rows again."""
     for drafts, rows in rounds(rng, 1.0, low=2):
         at = int(rng.integers(len(drafts)))
@@ -53,24 +51,24 @@ def one_mismatch(rng: Rng) -> Iterator[Call]:
         yield call(drafts, rows)
 
 
-def full_rounds(rng: Rng) -> Iterator[Call]:
+def bonus_if_all_accepted(rng: Rng) -> Iterator[Call]:
     for drafts, rows in rounds(rng, 1.0):
         yield call(drafts, rows)
 
 
-def empty_rounds(rng: Rng) -> Iterator[Call]:
+def no_drafts(rng: Rng) -> Iterator[Call]:
     for vocabulary in range(1, 9):
         yield call([], rng.normal(size=(1, vocabulary)))
 
 
-def tied_rounds(rng: Rng) -> Iterator[Call]:
+def ties_go_to_lowest_id(rng: Rng) -> Iterator[Call]:
     """Few levels, exact binary fractions: most rows have a tie, and the drafts are among the best."""
     for _, rows in rounds(rng, 1.0):
         tied = np.asarray(rng.integers(0, 2, size=rows.shape)) / 4.0
         yield call([int(rng.choice(np.flatnonzero(row == row.max()))) for row in tied[:-1]], tied)
 
 
-def masked_rounds(rng: Rng) -> Iterator[Call]:
+def masked_and_negative_logits(rng: Rng) -> Iterator[Call]:
     """Most tokens are masked by −inf, and what is left is negative."""
     for _, rows in rounds(rng, 1.0):
         masked = np.where(rng.random(rows.shape) < 0.6, -np.inf, -np.abs(rows) - 1.0)
@@ -92,7 +90,7 @@ def pairs(rng: Rng) -> Iterator[tuple[Array, Array]]:
         yield p / p.sum(), q / q.sum()
 
 
-def overrated(rng: Rng) -> Iterator[Call]:
+def ratio_of_target_to_draft(rng: Rng) -> Iterator[Call]:
     """The draft gives the token more than the target does: the ratio decides."""
     for p, q in pairs(rng):
         for token in np.flatnonzero(p < q):
@@ -101,13 +99,13 @@ def overrated(rng: Rng) -> Iterator[Call]:
     yield call(p, q, int((q - p).argmax()))
 
 
-def underrated(rng: Rng) -> Iterator[Call]:
+def never_above_one(rng: Rng) -> Iterator[Call]:
     for p, q in pairs(rng):
         for token in np.flatnonzero(p > q):
             yield call(p, q, int(token))
 
 
-def acceptance_edges(rng: Rng) -> Iterator[Call]:
+def edges(rng: Rng) -> Iterator[Call]:
     """Equal rows, a target that excludes the token, a draft that is sure of it."""
     for p, q in pairs(rng):
         token = int(rng.integers(p.size))
@@ -117,7 +115,7 @@ def acceptance_edges(rng: Rng) -> Iterator[Call]:
         yield call(p, np.eye(p.size)[token], token)
 
 
-def tiny_tokens(rng: Rng) -> Iterator[Call]:
+def small_probabilities_count(rng: Rng) -> Iterator[Call]:
     """Both give the token next to nothing; the ratio is an ordinary number."""
     for exponent in (12, 18, 27, 60, 200):
         tiny = 2.0**-exponent
@@ -133,14 +131,14 @@ def residual(p: Array, q: Array) -> Array:
     return np.array([m / mass for m in missing] if mass else p)
 
 
-def random_pairs(rng: Rng) -> Iterator[Call]:
+def surplus_normalised(rng: Rng) -> Iterator[Call]:
     for p, q in pairs(rng):
         yield call(p, q)
     p, q = rng.dirichlet(np.full(500, 4.0), size=2)
     yield call(p, q)
 
 
-def many_surpluses(rng: Rng) -> Iterator[Call]:
+def every_surplus_counts(rng: Rng) -> Iterator[Call]:
     """The draft overrates a single token, so that the surplus is spread over all the others."""
     for p, _ in pairs(rng):
         token = int(rng.integers(p.size))
@@ -148,7 +146,7 @@ def many_surpluses(rng: Rng) -> Iterator[Call]:
         yield call(p, np.eye(p.size)[token])
 
 
-def equal_rows(rng: Rng) -> Iterator[Call]:
+def equal_rows_return_target(rng: Rng) -> Iterator[Call]:
     for p, _ in pairs(rng):
         yield call(p, p)
         yield call(np.eye(p.size)[0], np.eye(p.size)[0])
@@ -160,7 +158,7 @@ def disjoint_rows(rng: Rng) -> Iterator[Call]:
         yield call(np.concatenate([p, np.zeros(q.size)]), np.concatenate([np.zeros(p.size), q]))
 
 
-def nearly_equal_rows(rng: Rng) -> Iterator[Call]:
+def tiny_surplus_normalised(rng: Rng) -> Iterator[Call]:
     """A surplus of a few millionths or less, exact in binary: normalised like any other."""
     for exponent in (10, 20, 30, 40):
         tiny = 2.0**-exponent
@@ -205,7 +203,7 @@ def relabelled(rng: Rng, drafts: list[int], q: Any, p: Any) -> LawCase:
     return law_case([int(place[token]) for token in drafts], draft[:, order], target[:, order])
 
 
-def sure_rounds(rng: Rng) -> Iterator[Call]:
+def sure_rows_decide(rng: Rng) -> Iterator[Call]:
     """Target rows of 0 and 1: the outcome is that of greedy verification, whatever the draft rows are."""
     for drafts, logits in rounds(rng, 0.7):
         rows = np.eye(logits.shape[1])[logits.argmax(axis=1)]
@@ -215,7 +213,7 @@ def sure_rounds(rng: Rng) -> Iterator[Call]:
     yield call(best[:-1].tolist(), np.full((64, 2000), 1.0 / 2000.0), np.eye(2000)[best], SEED)
 
 
-def sure_rounds_with_tail(rng: Rng) -> Iterator[Call]:
+def nothing_behind_rejection(rng: Rng) -> Iterator[Call]:
     """A draft that is sure to be rejected, in front of drafts that would be accepted."""
     for drafts, logits in rounds(rng, 1.0, low=2):
         vocabulary, at = logits.shape[1], int(rng.integers(len(drafts)))
@@ -224,7 +222,7 @@ def sure_rounds_with_tail(rng: Rng) -> Iterator[Call]:
         yield call(drafts, np.full((len(drafts), vocabulary), 1.0 / vocabulary), rows, SEED)
 
 
-def certain_rounds(rng: Rng) -> Iterator[Call]:
+def certain_whatever_is_drawn(rng: Rng) -> Iterator[Call]:
     """Drafts with p = q, then perhaps one with p = 0; the first number drawn is the smallest or the largest."""
     for _ in range(10):
         gamma, vocabulary = int(rng.integers(1, 4)), int(rng.integers(2, 5))
@@ -237,11 +235,11 @@ def certain_rounds(rng: Rng) -> Iterator[Call]:
             yield call(drafts, q, np.vstack([sure, q[1:], bonus]), seed)
 
 
-def overrated_drafts(rng: Rng) -> Iterator[LawCase]:
+def accepts_with_p_over_q(rng: Rng) -> Iterator[LawCase]:
     yield relabelled(rng, [0], [[0.5, 0.25, 0.25]], [[0.125, 0.25, 0.625], [0.0, 1.0, 0.0]])
 
 
-def rejected_drafts(rng: Rng) -> Iterator[LawCase]:
+def residual_after_rejection(rng: Rng) -> Iterator[LawCase]:
     """The residual is (0, 0, 1/4, 3/4), while p without the draft would be (0, 1/2, 1/8, 3/8)."""
     yield relabelled(rng, [0], [[0.5, 0.5, 0.0, 0.0]], [[0.0, 0.5, 0.125, 0.375], [1.0, 0.0, 0.0, 0.0]])
 
@@ -249,34 +247,28 @@ def rejected_drafts(rng: Rng) -> Iterator[LawCase]:
 HIDDEN = {
     "1.1": hidden(
         greedy,
-        accepts_matching_prefix=mixed_rounds,
-        first_mismatch_ends_it=one_mismatch,
-        bonus_if_all_accepted=full_rounds,
-        no_drafts=empty_rounds,
-        ties_go_to_lowest_id=tied_rounds,
-        masked_and_negative_logits=masked_rounds,
+        accepts_matching_prefix,
+        first_mismatch_ends_it,
+        bonus_if_all_accepted,
+        no_drafts,
+        ties_go_to_lowest_id,
+        masked_and_negative_logits,
     ),
-    "1.2": hidden(
-        acceptance,
-        ratio_of_target_to_draft=overrated,
-        never_above_one=underrated,
-        edges=acceptance_edges,
-        small_probabilities_count=tiny_tokens,
-    ),
+    "1.2": hidden(acceptance, ratio_of_target_to_draft, never_above_one, edges, small_probabilities_count),
     "1.3": hidden(
         residual,
-        surplus_normalised=random_pairs,
-        every_surplus_counts=many_surpluses,
-        equal_rows_return_target=equal_rows,
-        disjoint_rows=disjoint_rows,
-        tiny_surplus_normalised=nearly_equal_rows,
+        surplus_normalised,
+        every_surplus_counts,
+        equal_rows_return_target,
+        disjoint_rows,
+        tiny_surplus_normalised,
     ),
     "1.4": hidden(
         sampled_if_certain,
-        sure_rows_decide=sure_rounds,
-        nothing_behind_rejection=sure_rounds_with_tail,
-        certain_whatever_is_drawn=certain_rounds,
-        accepts_with_p_over_q=overrated_drafts,
-        residual_after_rejection=rejected_drafts,
+        sure_rows_decide,
+        nothing_behind_rejection,
+        certain_whatever_is_drawn,
+        accepts_with_p_over_q,
+        residual_after_rejection,
     ),
 }

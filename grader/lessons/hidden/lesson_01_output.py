@@ -1,7 +1,5 @@
 """Lesson 01, verification: oracles and hidden cases of 1.5 and 1.6."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,20 +20,20 @@ def mask(context_length: int, draft_length: int) -> Array:
     return cells
 
 
-def long_contexts(rng: Rng) -> Iterator[Call]:
+def context_is_causal(rng: Rng) -> Iterator[Call]:
     """One draft or none: everything else is the context."""
     for context in range(2, 12):
         yield call(context, 1)
         yield call(context, 0)
 
 
-def long_drafts(rng: Rng) -> Iterator[Call]:
+def draft_sees_earlier_and_itself(rng: Rng) -> Iterator[Call]:
     """One context token only: everything else is the draft."""
     for draft in range(2, 12):
         yield call(1, draft)
 
 
-def any_lengths(rng: Rng) -> Iterator[Call]:
+def draft_sees_whole_context(rng: Rng) -> Iterator[Call]:
     for _ in range(20):
         yield call(int(rng.integers(2, 16)), int(rng.integers(2, 9)))
     yield call(120, 30)
@@ -61,14 +59,14 @@ def outputs(rng: Rng, vocabulary: int, cap: int | None = None) -> Iterator[tuple
         yield rng.integers(vocabulary, size=size).tolist(), stops, cap or int(rng.integers(0, size + 3))
 
 
-def first_stops(rng: Rng) -> Iterator[Call]:
+def ends_with_first_stop(rng: Rng) -> Iterator[Call]:
     """Several stop tokens in one output; the cap is out of the way."""
     for tokens, stops, cap in outputs(rng, 4, cap=99):
         yield call(tokens, stops, cap)
     yield call([3, 1, 4, 1, 5], [1], 99)
 
 
-def several_stops(rng: Rng) -> Iterator[Call]:
+def any_stop_token_ends(rng: Rng) -> Iterator[Call]:
     """Two stop tokens that both occur, in either order, and not in the order of stop_tokens."""
     for tokens, _, _ in outputs(rng, 6):
         first, second = rng.permutation([6, 7]).tolist()
@@ -77,14 +75,14 @@ def several_stops(rng: Rng) -> Iterator[Call]:
         yield call(mixed, [7, 6], 99)
 
 
-def caps(rng: Rng) -> Iterator[Call]:
+def capped(rng: Rng) -> Iterator[Call]:
     """No stop token occurs: only the cap cuts."""
     for tokens, _, cap in outputs(rng, 5):
         yield call(tokens, [5, 6], cap)
     yield call(rng.integers(1000, size=2000), rng.integers(1000, 2000, size=200), 1999)
 
 
-def caps_and_stops(rng: Rng) -> Iterator[Call]:
+def cap_and_stop_together(rng: Rng) -> Iterator[Call]:
     """A stop token at every place, and caps just before it, at it and just after it."""
     for at in range(5):
         tokens = rng.integers(5, size=6).tolist()
@@ -93,7 +91,7 @@ def caps_and_stops(rng: Rng) -> Iterator[Call]:
             yield call(tokens, [9], cap)
 
 
-def edges_of_output(rng: Rng) -> Iterator[Call]:
+def nothing_to_cut(rng: Rng) -> Iterator[Call]:
     for tokens, stops, cap in outputs(rng, 4):
         yield call(tokens, [], cap)
         yield call([], stops, cap)
@@ -105,19 +103,6 @@ def edges_of_output(rng: Rng) -> Iterator[Call]:
 
 
 HIDDEN = {
-    "1.5": hidden(
-        mask,
-        draft_sees_earlier_and_itself=long_drafts,
-        context_is_causal=long_contexts,
-        draft_sees_whole_context=any_lengths,
-        no_context=no_context,
-    ),
-    "1.6": hidden(
-        cut,
-        ends_with_first_stop=first_stops,
-        any_stop_token_ends=several_stops,
-        capped=caps,
-        cap_and_stop_together=caps_and_stops,
-        nothing_to_cut=edges_of_output,
-    ),
+    "1.5": hidden(mask, draft_sees_earlier_and_itself, context_is_causal, draft_sees_whole_context, no_context),
+    "1.6": hidden(cut, ends_with_first_stop, any_stop_token_ends, capped, cap_and_stop_together, nothing_to_cut),
 }

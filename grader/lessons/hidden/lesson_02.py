@@ -1,7 +1,5 @@
 """Lesson 02, parallel drafting: oracles and hidden cases."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -25,7 +23,7 @@ def random_blocks(rng: Rng, low: int = 1, high: int = 8, vocabulary: int = 12) -
         yield rng.normal(scale=3.0, size=(rng.integers(low, high + 1), rng.integers(2, vocabulary + 1)))
 
 
-def plain_blocks(rng: Rng) -> Iterator[Call]:
+def argmax_of_each_row(rng: Rng) -> Iterator[Call]:
     for block in random_blocks(rng):
         yield call(block)
     yield call([[3, 7, 5], [7, 3, -5]])
@@ -33,7 +31,7 @@ def plain_blocks(rng: Rng) -> Iterator[Call]:
     yield call(rng.normal(size=(64, 2000)))
 
 
-def repeating_blocks(rng: Rng) -> Iterator[Call]:
+def positions_are_independent(rng: Rng) -> Iterator[Call]:
     """One token is the best of several rows, and one row's scale dwarfs the others'."""
     for block in random_blocks(rng, low=3):
         block[:, rng.integers(block.shape[1])] += 9.0
@@ -41,14 +39,14 @@ def repeating_blocks(rng: Rng) -> Iterator[Call]:
         yield call(block)
 
 
-def tied_blocks(rng: Rng) -> Iterator[Call]:
+def ties_go_to_lowest_id(rng: Rng) -> Iterator[Call]:
     """Few levels, exact binary fractions: nearly every row has a tie for the best."""
     for block in random_blocks(rng):
         yield call(rng.integers(-2, 2, size=block.shape) / 4.0)
     yield call(rng.integers(0, 3, size=(4, 400)) / 4.0)
 
 
-def masked_blocks(rng: Rng) -> Iterator[Call]:
+def masked_and_negative_logits(rng: Rng) -> Iterator[Call]:
     """Most tokens are masked by −inf, and what is left is negative."""
     for block in random_blocks(rng):
         masked = np.where(rng.random(block.shape) < 0.6, -np.inf, -np.abs(block) - 1.0)
@@ -79,7 +77,7 @@ def random_chain(rng: Rng, block: Array, scale: float = 4.0) -> Call:
     return call(block, anchor, rows)
 
 
-def single_steps(rng: Rng) -> Iterator[Call]:
+def correct_then_choose(rng: Rng) -> Iterator[Call]:
     """One position, an anchor inside the vocabulary, every row there: nothing but the sum and the choice."""
     for block in random_blocks(rng, high=1):
         vocabulary = block.shape[1]
@@ -90,7 +88,7 @@ def single_steps(rng: Rng) -> Iterator[Call]:
     yield call([[2000.0, 1000.0]], 0, {0: [0.0, 1500.0]})
 
 
-def biases_that_decide(rng: Rng) -> Iterator[Call]:
+def follows_corrected_choice(rng: Rng) -> Iterator[Call]:
     """The bias is far larger than the base logits: the chain follows it from token to token."""
     for block in random_blocks(rng, low=3, vocabulary=6):
         yield random_chain(rng, block / 8.0, scale=20.0)
@@ -99,7 +97,7 @@ def biases_that_decide(rng: Rng) -> Iterator[Call]:
     yield random_chain(rng, rng.normal(size=(64, 16)))
 
 
-def logits_that_decide(rng: Rng) -> Iterator[Call]:
+def base_logits_count(rng: Rng) -> Iterator[Call]:
     """The base logits are far larger than the biases, which still must not be dropped where rows are close."""
     for block in random_blocks(rng):
         yield random_chain(rng, block * 4.0, scale=0.5)
@@ -108,7 +106,7 @@ def logits_that_decide(rng: Rng) -> Iterator[Call]:
     yield call(block, 8, {t: rng.normal(scale=2.0, size=2000) for t in range(20)})
 
 
-def anchors(rng: Rng) -> Iterator[Call]:
+def anchor_starts_chain(rng: Rng) -> Iterator[Call]:
     """One position only: everything hangs on the anchor, which may lie outside the vocabulary or be negative."""
     for block in random_blocks(rng, high=1):
         anchor = int(rng.choice([-1, 0, 1, block.shape[1], 1000]))
@@ -119,7 +117,7 @@ def anchors(rng: Rng) -> Iterator[Call]:
     yield call([[0.0, 1.0]], -1, {-1: [0.0, 0.0], 1: [2.0, 0.0]})
 
 
-def missing_rows(rng: Rng) -> Iterator[Call]:
+def missing_row_adds_nothing(rng: Rng) -> Iterator[Call]:
     """Most tokens have no bias row."""
     for block in random_blocks(rng, low=3):
         vocabulary = block.shape[1]
@@ -129,7 +127,7 @@ def missing_rows(rng: Rng) -> Iterator[Call]:
     yield call([[0.0, 1.0]], 9, {1: [5.0, 0.0]})
 
 
-def tied_or_masked_chains(rng: Rng) -> Iterator[Call]:
+def ties_and_masks(rng: Rng) -> Iterator[Call]:
     """Exact binary fractions with few levels, so that sums tie; then −inf in logits and biases, token 0 left over."""
     for block in random_blocks(rng):
         vocabulary = block.shape[1]
@@ -154,7 +152,7 @@ def prefix(confidences: Array, threshold: float, min_tokens: int = 1, max_tokens
     return sorted([length, max_tokens, len(confidences)])[0]
 
 
-def stops(rng: Rng) -> Iterator[Call]:
+def first_low_value_stops(rng: Rng) -> Iterator[Call]:
     """High, then one low value, then high again; never an equality; wide limits."""
     for stop in range(1, 8):
         confidences = rng.uniform(0.55, 1.0, size=9)
@@ -162,20 +160,20 @@ def stops(rng: Rng) -> Iterator[Call]:
         yield call(confidences, 0.5, 1, 12)
 
 
-def long_high_runs(rng: Rng) -> Iterator[Call]:
+def each_value_on_its_own(rng: Rng) -> Iterator[Call]:
     """Confidences whose product falls far below the threshold while each of them stays above it."""
     for size in range(2, 12):
         yield call([*rng.uniform(0.72, 0.8, size=size), 0.125], 0.7, 1, 16)
 
 
-def all_high(rng: Rng) -> Iterator[Call]:
+def all_high_keeps_all(rng: Rng) -> Iterator[Call]:
     for size in (*range(1, 9), 64):
         yield call(rng.uniform(0.5, 1.0, size=size), 0.25, 1, 64)
     yield call([1, 1, 1], 1, 1, 8)
     yield call([0.75, 0.75, 0.25], 0.5, 1, 8)  # and one that is not
 
 
-def equalities(rng: Rng) -> Iterator[Call]:
+def equal_passes(rng: Rng) -> Iterator[Call]:
     """The prefix is at least 1 and the limits are wide, so that nothing but the comparison decides."""
     for threshold in (0.125, 0.25, 0.5, 0.75, 0.875):
         for _ in range(5):
@@ -185,7 +183,7 @@ def equalities(rng: Rng) -> Iterator[Call]:
     yield call([0.75, 0.4375, 0.75], 0.5, 1, 8)
 
 
-def edges(rng: Rng) -> Iterator[Call]:
+def threshold_zero_and_one(rng: Rng) -> Iterator[Call]:
     """Thresholds 0 and 1: everything passes, or only certainty does."""
     for threshold in (0.0, 1.0, 0.5):
         for _ in range(10):
@@ -194,7 +192,7 @@ def edges(rng: Rng) -> Iterator[Call]:
             yield call(confidences, threshold, low, low + int(rng.integers(0, 8)))
 
 
-def clamps(rng: Rng) -> Iterator[Call]:
+def clamped_in_order(rng: Rng) -> Iterator[Call]:
     """All combinations of a prefix, the two limits and the number of confidences."""
     for size in range(1, 6):
         for passing in range(size + 1):
@@ -218,7 +216,7 @@ def draft_record(mode: str, candidates: list[int], confidences: Array, threshold
     return {"mode": mode, "block_tokens": list(candidates), "verify_tokens": verified} | counts
 
 
-def records(rng: Rng) -> Iterator[Call]:
+def budget_is_confident_prefix(rng: Rng) -> Iterator[Call]:
     for _ in range(30):
         size = int(rng.integers(1, 12))
         yield call(
@@ -242,30 +240,26 @@ def default_budgets(rng: Rng) -> Iterator[Call]:
 
 HIDDEN = {
     "2.1": hidden(
-        parallel,
-        argmax_of_each_row=plain_blocks,
-        positions_are_independent=repeating_blocks,
-        ties_go_to_lowest_id=tied_blocks,
-        masked_and_negative_logits=masked_blocks,
+        parallel, argmax_of_each_row, positions_are_independent, ties_go_to_lowest_id, masked_and_negative_logits
     ),
     "2.2": hidden(
         markov,
-        correct_then_choose=single_steps,
-        follows_corrected_choice=biases_that_decide,
-        base_logits_count=logits_that_decide,
-        anchor_starts_chain=anchors,
-        missing_row_adds_nothing=missing_rows,
-        ties_and_masks=tied_or_masked_chains,
+        correct_then_choose,
+        follows_corrected_choice,
+        base_logits_count,
+        anchor_starts_chain,
+        missing_row_adds_nothing,
+        ties_and_masks,
     ),
     "2.3": hidden(
         prefix,
-        first_low_value_stops=stops,
-        each_value_on_its_own=long_high_runs,
-        all_high_keeps_all=all_high,
-        equal_passes=equalities,
-        threshold_zero_and_one=edges,
-        clamped_in_order=clamps,
+        first_low_value_stops,
+        each_value_on_its_own,
+        all_high_keeps_all,
+        equal_passes,
+        threshold_zero_and_one,
+        clamped_in_order,
         defaults_and_keywords=defaults,
     ),
-    "record": hidden(draft_record, budget_is_confident_prefix=records, defaults_and_keywords=default_budgets),
+    "record": hidden(draft_record, budget_is_confident_prefix, defaults_and_keywords=default_budgets),
 }

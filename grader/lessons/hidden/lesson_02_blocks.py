@@ -1,7 +1,5 @@
 """Lesson 02, parallel drafting: oracles and hidden cases of 2.4 to 2.6."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -42,17 +40,17 @@ def packed_blocks(rng: Rng) -> Iterator[Call]:
     yield call(256, np.sort(rng.permutation(257)[:16]), 16)
 
 
-def long_blocks(rng: Rng) -> Iterator[Call]:
+def both_directions_in_block(rng: Rng) -> Iterator[Call]:
     yield from packed(rng, 1, 3, 3)
 
 
-def any_order(rng: Rng) -> Iterator[Call]:
+def blocks_in_given_order(rng: Rng) -> Iterator[Call]:
     yield call(6, [5, 2, 4], 2)
     yield call(4, [3, 3, 1, 3], 2)
     yield call(9, list(rng.permutation(10).tolist()), 1)
 
 
-def edge_anchors(rng: Rng) -> Iterator[Call]:
+def edges_of_the_context(rng: Rng) -> Iterator[Call]:
     yield call(0, [0], 1)
     yield call(0, [0, 0], 3)
     yield call(4, [0, 4], 2)
@@ -70,7 +68,7 @@ def acceptance(accepted_counts: list[int], block_size: int) -> list[float]:
     return rates
 
 
-def all_rounds(rng: Rng) -> Iterator[Call]:
+def passed_among_reached(rng: Rng) -> Iterator[Call]:
     """Every position is reached by some round: no denominator is 0."""
     for size in range(1, 9):
         yield call(np.append(rng.integers(0, size + 1, size=int(rng.integers(1, 40))), size), size)
@@ -78,14 +76,14 @@ def all_rounds(rng: Rng) -> Iterator[Call]:
     yield call(np.append(rng.integers(0, 65, size=1000), 64), 64)
 
 
-def decays(rng: Rng) -> Iterator[Call]:
+def condition_on_reaching(rng: Rng) -> Iterator[Call]:
     """Many rounds stop early: a share of all rounds is far from a share of those that came so far."""
     for size in range(2, 9):
         yield call(np.append(np.minimum(rng.geometric(0.5, size=60) - 1, size), size), size)
     yield call([0, 1, 3, 3], 3)
 
 
-def unreached(rng: Rng) -> Iterator[Call]:
+def unreached_is_nan(rng: Rng) -> Iterator[Call]:
     for size in range(2, 9):
         for best in range(size - 1):
             yield call(np.append(rng.integers(0, best + 1, size=5), best), size)
@@ -115,7 +113,7 @@ def heads(rng: Rng, context: int, anchor: int, size: int, width: int, scale: flo
     return call(scale * queries, *others, anchor)
 
 
-def without_context(rng: Rng) -> Iterator[Call]:
+def block_reads_itself(rng: Rng) -> Iterator[Call]:
     for size in range(1, 7):
         yield heads(rng, 0, 0, size, int(rng.integers(1, 9)))
 
@@ -128,13 +126,13 @@ def before_anchor(rng: Rng) -> Iterator[Call]:
     yield heads(rng, 200, 120, 8, 32)
 
 
-def any_scores(rng: Rng) -> Iterator[Call]:
+def scaled_softmax(rng: Rng) -> Iterator[Call]:
     for _ in range(10):
         context = int(rng.integers(1, 9))
         yield heads(rng, context, context, int(rng.integers(1, 6)), int(rng.integers(1, 17)), scale=2.0)
 
 
-def huge_scores(rng: Rng) -> Iterator[Call]:
+def large_scores(rng: Rng) -> Iterator[Call]:
     """Some queries have scores of thousands, others of a few units; and all scores of a query may be very low."""
     for scale in (1e3, 1e5):
         yield heads(rng, 4, 3, 3, 4, scale)
@@ -144,21 +142,13 @@ def huge_scores(rng: Rng) -> Iterator[Call]:
 HIDDEN = {
     "2.4": hidden(
         packed_mask,
+        both_directions_in_block,
+        blocks_in_given_order,
+        edges_of_the_context,
         rows_and_columns=packed_blocks,
         context_before_anchor=single_blocks,
-        both_directions_in_block=long_blocks,
         blocks_do_not_mix=packed_blocks,
-        blocks_in_given_order=any_order,
-        edges_of_the_context=edge_anchors,
     ),
-    "2.5": hidden(
-        acceptance, passed_among_reached=all_rounds, condition_on_reaching=decays, unreached_is_nan=unreached
-    ),
-    "2.6": hidden(
-        attention,
-        block_reads_itself=without_context,
-        context_before_anchor=before_anchor,
-        scaled_softmax=any_scores,
-        large_scores=huge_scores,
-    ),
+    "2.5": hidden(acceptance, passed_among_reached, condition_on_reaching, unreached_is_nan),
+    "2.6": hidden(attention, block_reads_itself, scaled_softmax, large_scores, context_before_anchor=before_anchor),
 }

@@ -1,7 +1,5 @@
 """Lesson 03, sequential heads: oracles and hidden cases."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 
@@ -24,7 +22,7 @@ def lookup(rng: Rng, vocabulary: int, rank: int) -> Call:
     return call(w1, w2, int(rng.integers(vocabulary)))
 
 
-def random_lookups(rng: Rng) -> Iterator[Call]:
+def row_of_the_product(rng: Rng) -> Iterator[Call]:
     for _ in range(20):
         yield lookup(rng, int(rng.integers(5, 12)), int(rng.integers(2, 5)))
     yield call(np.array([[2], [-1], [3]]), np.array([[1, 0, -2]]), 2)
@@ -32,13 +30,13 @@ def random_lookups(rng: Rng) -> Iterator[Call]:
     yield lookup(rng, 2000, 64)
 
 
-def square_lookups(rng: Rng) -> Iterator[Call]:
+def rows_are_the_tokens_before(rng: Rng) -> Iterator[Call]:
     """As many numbers per row as tokens, so that a transposed matrix has the right shape too."""
     for size in (2, 3, 4, 5, 6) * 2:
         yield lookup(rng, size, size)
 
 
-def edge_lookups(rng: Rng) -> Iterator[Call]:
+def every_shape(rng: Rng) -> Iterator[Call]:
     """Rank 1, a vocabulary of 1, more numbers per row than tokens, the first and the last token."""
     for vocabulary, rank in ((1, 1), (1, 4), (5, 1), (2, 6), (3, 8)):
         w1, w2, _ = lookup(rng, vocabulary, rank).args
@@ -83,7 +81,7 @@ def as_chain(base: Array, anchor: int, w1: Array, w2: Array, temperature: float)
     return Chain(call(base, anchor, w1, w2, Seed(0), temperature), rows)
 
 
-def random_laws(rng: Rng) -> Iterator[LawCase]:
+def law_of_the_block(rng: Rng) -> Iterator[LawCase]:
     """One law without rare blocks, of which too few would come to tell anything."""
     while True:
         base, anchor, w1, w2 = chain_arguments(rng, 2, 3, scale=0.7)
@@ -93,7 +91,9 @@ def random_laws(rng: Rng) -> Iterator[LawCase]:
             return
 
 
-def random_chains(rng: Rng, temperatures: tuple[float, ...] = (1.0,), low: int = 2, high: int = 5) -> Iterator[Chain]:
+def rows_are_those_drawn_from(
+    rng: Rng, temperatures: tuple[float, ...] = (1.0,), low: int = 2, high: int = 5
+) -> Iterator[Chain]:
     """Blocks of every small shape, some tokens masked."""
     for temperature in temperatures * (16 // len(temperatures)):
         gamma, vocabulary = int(rng.integers(low, high + 1)), int(rng.integers(2, 6))
@@ -102,15 +102,15 @@ def random_chains(rng: Rng, temperatures: tuple[float, ...] = (1.0,), low: int =
         yield as_chain(base, anchor, w1, w2, temperature)
 
 
-def single_rows(rng: Rng) -> Iterator[Chain]:
-    yield from random_chains(rng, low=1, high=1)
+def first_row_is_corrected(rng: Rng) -> Iterator[Chain]:
+    yield from rows_are_those_drawn_from(rng, low=1, high=1)
 
 
-def tempered_chains(rng: Rng) -> Iterator[Chain]:
-    yield from random_chains(rng, temperatures=(0.25, 0.5, 2.0, 5.0), low=1)
+def rows_have_the_temperature(rng: Rng) -> Iterator[Chain]:
+    yield from rows_are_those_drawn_from(rng, temperatures=(0.25, 0.5, 2.0, 5.0), low=1)
 
 
-def argmax_blocks(rng: Rng) -> Iterator[Call]:
+def zero_is_argmax(rng: Rng) -> Iterator[Call]:
     for _ in range(10):
         arguments = chain_arguments(rng, int(rng.integers(1, 7)), int(rng.integers(2, 9)), scale=3.0)
         yield call(*arguments, Seed(int(rng.integers(99))), 0.0)
@@ -120,7 +120,7 @@ def argmax_blocks(rng: Rng) -> Iterator[Call]:
     yield call(*chain_arguments(rng, 8, 2000), Seed(4), 0.0)
 
 
-def huge_logits(rng: Rng) -> Iterator[Call]:
+def huge_logits_stay_finite(rng: Rng) -> Iterator[Call]:
     """Gaps of thousands: every row is one-hot whatever is drawn, if nothing overflows."""
     for sign in (1.0, -1.0, 1.0, -1.0):
         base = np.array([rng.permutation(5) * 4000.0 for _ in range(4)]) + sign * 90000.0
@@ -149,7 +149,7 @@ def random_steps(rng: Rng) -> Iterator[Call]:
     yield call([1, 0], [0, 2], [1], np.ones((5, 6), dtype=int), [[1, 0], [2, 3]])
 
 
-def empty_candidates(rng: Rng) -> Iterator[Call]:
+def gate_keeps_the_state(rng: Rng) -> Iterator[Call]:
     """No candidate: all that is left of the new state is the old one, weighed by the gate."""
     for step in random_steps(rng):
         state, *_, w_joint, _ = step.args
@@ -157,13 +157,13 @@ def empty_candidates(rng: Rng) -> Iterator[Call]:
         yield step
 
 
-def sizes_of_steps(rng: Rng) -> Iterator[Call]:
+def every_size(rng: Rng) -> Iterator[Call]:
     for rank, size, vocabulary in ((1, 1, 1), (1, 5, 3), (3, 1, 1), (4, 4, 4), (2, 2, 6), (5, 2, 2)):
         yield random_step(rng, rank, size, vocabulary)
     yield random_step(rng, 16, 64, 50, scale=0.1)
 
 
-def saturated_steps(rng: Rng) -> Iterator[Call]:
+def saturation_stays_finite(rng: Rng) -> Iterator[Call]:
     """Sums of thousands: gates are open or shut, and everything else is ±1."""
     for _ in range(10):
         yield random_step(rng, 3, 4, 5, scale=4000.0)
@@ -184,7 +184,7 @@ def layouts(layout: str) -> Callable[[Rng], Iterator[Call]]:
     return calls
 
 
-def single_positions(rng: Rng) -> Iterator[Call]:
+def block_of_one(rng: Rng) -> Iterator[Call]:
     for layout in ("dflash", "dspark"):
         yield call(int(rng.integers(100)), int(rng.integers(100)), 1, layout)
 
@@ -197,33 +197,31 @@ def any_tokens(rng: Rng) -> Iterator[Call]:
 
 
 HIDDEN = {
-    "3.1": hidden(
-        bias, row_of_the_product=random_lookups, rows_are_the_tokens_before=square_lookups, every_shape=edge_lookups
-    ),
+    "3.1": hidden(bias, row_of_the_product, rows_are_the_tokens_before, every_shape),
     "3.2": hidden(
         markov_block,
-        law_of_the_block=random_laws,
-        first_row_is_corrected=single_rows,
-        rows_are_those_drawn_from=random_chains,
-        rows_have_the_temperature=tempered_chains,
-        zero_is_argmax=argmax_blocks,
-        huge_logits_stay_finite=huge_logits,
+        law_of_the_block,
+        first_row_is_corrected,
+        rows_are_those_drawn_from,
+        rows_have_the_temperature,
+        zero_is_argmax,
+        huge_logits_stay_finite,
     ),
     "3.3": hidden(
         rnn_step,
-        gate_keeps_the_state=empty_candidates,
+        gate_keeps_the_state,
+        every_size,
+        saturation_stays_finite,
         candidate_fills_the_rest=random_steps,
         output_gives_the_bias=random_steps,
-        every_size=sizes_of_steps,
-        saturation_stays_finite=saturated_steps,
     ),
     "3.4": hidden(
         inputs_of_block,
+        block_of_one,
+        any_tokens,
         dflash_inputs=layouts("dflash"),
         dflash_positions=layouts("dflash"),
         dspark_inputs=layouts("dspark"),
         dspark_positions=layouts("dspark"),
-        block_of_one=single_positions,
-        any_tokens=any_tokens,
     ),
 }

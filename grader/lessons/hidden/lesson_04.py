@@ -1,7 +1,5 @@
 """Lesson 04, confidence: oracles and hidden cases."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator
@@ -23,13 +21,13 @@ def random_rows(rng: Rng, positions: int, vocabulary: int) -> Array:
     return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
 
-def one_position(rng: Rng) -> Iterator[Call]:
+def overlap_of_q_and_p(rng: Rng) -> Iterator[Call]:
     for _ in range(20):
         vocabulary = int(rng.integers(2, 9))
         yield call(random_rows(rng, 1, vocabulary), random_rows(rng, 1, vocabulary))
 
 
-def several_positions(rng: Rng) -> Iterator[Call]:
+def one_number_per_position(rng: Rng) -> Iterator[Call]:
     """As many positions as tokens, too: an axis that is mixed up gives a result of the right shape."""
     for positions in range(2, 8):
         for vocabulary in (positions, positions + 2):
@@ -37,7 +35,7 @@ def several_positions(rng: Rng) -> Iterator[Call]:
     yield call(random_rows(rng, 16, 2000), random_rows(rng, 16, 2000))
 
 
-def rows_with_zeros(rng: Rng) -> Iterator[Call]:
+def zeros_are_legal(rng: Rng) -> Iterator[Call]:
     """Exact fractions, most tokens impossible for the drafter, or for the target, or for both."""
     yield call([[0.5, 0.5]], [[0.25, 0.75]])
     for _ in range(20):
@@ -48,7 +46,7 @@ def rows_with_zeros(rng: Rng) -> Iterator[Call]:
         yield call(q, p)
 
 
-def alike_and_apart(rng: Rng) -> Iterator[Call]:
+def from_zero_to_one(rng: Rng) -> Iterator[Call]:
     for vocabulary in range(2, 7):
         rows = np.eye(vocabulary)
         yield call(rows, rows)
@@ -65,19 +63,19 @@ def survival(confidences: Array) -> Array:
     return result
 
 
-def flat_blocks(rng: Rng) -> Iterator[Call]:
+def running_product(rng: Rng) -> Iterator[Call]:
     for size in (1, 2, 3, 5, 8, 13):
         yield call(rng.uniform(0.3, 1.0, size=size))
         yield call(rng.integers(0, 9, size=size) / 8.0)
 
 
-def many_axes(rng: Rng) -> Iterator[Call]:
+def along_the_last_axis(rng: Rng) -> Iterator[Call]:
     """Square and longer blocks of two, three and four axes: a product along another axis has the same shape."""
     for shape in ((4,), (3, 3), (4, 2), (1, 5), (5, 1), (2, 3, 4), (3, 3, 3), (1, 2, 3, 2), (60, 8)):
         yield call(rng.uniform(0.2, 1.0, size=shape))
 
 
-def certain_and_impossible(rng: Rng) -> Iterator[Call]:
+def zero_ends_it(rng: Rng) -> Iterator[Call]:
     for _ in range(8):
         yield call(rng.choice([0.0, 0.5, 1.0, 1.0], size=(3, 6)))
     yield call([1, 0, 1])
@@ -85,7 +83,7 @@ def certain_and_impossible(rng: Rng) -> Iterator[Call]:
     yield call(np.ones(9))
 
 
-def nothing(rng: Rng) -> Iterator[Call]:
+def empty_is_legal(rng: Rng) -> Iterator[Call]:
     yield call([0.5])
     for shape in ((0,), (3, 0), (0, 4), (2, 0, 5), (2, 3, 0)):
         yield call(np.zeros(shape))
@@ -113,7 +111,7 @@ def outcomes(rng: Rng, chances: Array) -> Array:
     return np.asarray((rng.random(chances.shape) < chances).astype(int))
 
 
-def single_bins(rng: Rng) -> Iterator[Call]:
+def gap_of_a_bin(rng: Rng) -> Iterator[Call]:
     """All samples in one bin, too high or too low."""
     for n_bins in range(1, 9):
         predicted = inside_bins(rng, int(rng.integers(2, 12)), n_bins, int(rng.integers(n_bins)))
@@ -123,7 +121,7 @@ def single_bins(rng: Rng) -> Iterator[Call]:
     yield call([0.625, 0.75, 0.75], [1, 1, 1], 2)
 
 
-def opposite_gaps(rng: Rng) -> Iterator[Call]:
+def gaps_do_not_cancel(rng: Rng) -> Iterator[Call]:
     """Low predictions that are too low, high ones that are too high: over all samples it evens out."""
     for size in range(2, 12):
         predicted = np.concatenate([inside_bins(rng, size, 4, 0), inside_bins(rng, size, 4, 3)])
@@ -131,7 +129,7 @@ def opposite_gaps(rng: Rng) -> Iterator[Call]:
         yield call(predicted, observed, 4)
 
 
-def uneven_bins(rng: Rng) -> Iterator[Call]:
+def weighted_by_share(rng: Rng) -> Iterator[Call]:
     """One bin holds nearly all the samples."""
     for n_bins in (2, 3, 5, 8, 10, 15):
         many, few = inside_bins(rng, 30, n_bins, n_bins - 1), inside_bins(rng, 4, n_bins)
@@ -141,7 +139,7 @@ def uneven_bins(rng: Rng) -> Iterator[Call]:
     yield call(predicted, outcomes(rng, predicted**2))
 
 
-def on_the_edges(rng: Rng) -> Iterator[Call]:
+def edges_belong_to_upper_bin(rng: Rng) -> Iterator[Call]:
     """Exact binary fractions on the edges of 1, 2, 4 and 8 bins, 0 and 1 among them."""
     yield call([0.25, 0.375], [1, 0], 2)  # the bins halve [0, 1], not the range of the predictions
     for n_bins in (1, 2, 4, 8):
@@ -151,14 +149,14 @@ def on_the_edges(rng: Rng) -> Iterator[Call]:
         yield call([0.0, 1.0, 1.0], [1, 0, 1], n_bins)
 
 
-def few_samples(rng: Rng) -> Iterator[Call]:
+def empty_bins_do_not_count(rng: Rng) -> Iterator[Call]:
     for n_bins in (10, 20, 50, 100):
         predicted = inside_bins(rng, int(rng.integers(1, 4)), n_bins)
         yield call(predicted, outcomes(rng, predicted), n_bins)
     yield call([0.25, 0.75], [1, 1], 2)  # no bin is empty
 
 
-def ten_by_default(rng: Rng) -> Iterator[Call]:
+def ten_bins_by_default(rng: Rng) -> Iterator[Call]:
     for _ in range(6):
         predicted = inside_bins(rng, 40, 10)
         yield call(predicted, outcomes(rng, predicted))
@@ -205,22 +203,22 @@ def settled(rng: Rng, low: int, high: int, count: int, rounds: int = 80, tried: 
             yield call(logits, accepted > 0 if count % 3 == 0 else accepted, grid)
 
 
-def first_positions(rng: Rng) -> Iterator[Call]:
+def least_error_wins(rng: Rng) -> Iterator[Call]:
     yield from settled(rng, 1, 1, 12, rounds=6, tried=5)  # small enough to follow by hand
     yield from settled(rng, 1, 1, 16)
 
 
-def pairs(rng: Rng) -> Iterator[Call]:
+def product_of_the_prefix(rng: Rng) -> Iterator[Call]:
     yield from settled(rng, 2, 2, 12, rounds=5, tried=3)
     yield from settled(rng, 2, 2, 8)
 
 
-def blocks(rng: Rng) -> Iterator[Call]:
+def left_to_right(rng: Rng) -> Iterator[Call]:
     yield from settled(rng, 2, 3, 12, rounds=5, tried=3)
     yield from settled(rng, 3, 5, 6)
 
 
-def exact_ties(rng: Rng) -> Iterator[Call]:
+def ties_closest_to_one(rng: Rng) -> Iterator[Call]:
     """Logits of 0 give ½ at every temperature, so all of the grid ties; so do ones that saturate at 1."""
     for _ in range(8):
         grid = rng.permutation(rng.choice(np.array([0.25, 0.5, 0.75, 1.25, 1.5, 1.75, 2.5, 4.0]), 5, replace=False))
@@ -231,7 +229,7 @@ def exact_ties(rng: Rng) -> Iterator[Call]:
     yield call(np.zeros((2, 1)), [[1], [0]], [0.25, 1.75])
 
 
-def shuffled_grids(rng: Rng) -> Iterator[Call]:
+def grid_in_any_order(rng: Rng) -> Iterator[Call]:
     for one in settled(rng, 1, 3, 6):
         logits, accepted, grid = one.args
         yield call(logits, accepted, rng.permutation(np.concatenate([grid, grid[:3]])))
@@ -239,35 +237,18 @@ def shuffled_grids(rng: Rng) -> Iterator[Call]:
 
 
 HIDDEN = {
-    "4.1": hidden(
-        overlaps,
-        overlap_of_q_and_p=one_position,
-        one_number_per_position=several_positions,
-        zeros_are_legal=rows_with_zeros,
-        from_zero_to_one=alike_and_apart,
-    ),
-    "4.2": hidden(
-        survival,
-        running_product=flat_blocks,
-        along_the_last_axis=many_axes,
-        zero_ends_it=certain_and_impossible,
-        empty_is_legal=nothing,
-    ),
+    "4.1": hidden(overlaps, overlap_of_q_and_p, one_number_per_position, zeros_are_legal, from_zero_to_one),
+    "4.2": hidden(survival, running_product, along_the_last_axis, zero_ends_it, empty_is_legal),
     "4.3": hidden(
         calibration_error,
-        gap_of_a_bin=single_bins,
-        gaps_do_not_cancel=opposite_gaps,
-        weighted_by_share=uneven_bins,
-        edges_belong_to_upper_bin=on_the_edges,
-        empty_bins_do_not_count=few_samples,
-        ten_bins_by_default=ten_by_default,
+        gap_of_a_bin,
+        gaps_do_not_cancel,
+        weighted_by_share,
+        edges_belong_to_upper_bin,
+        empty_bins_do_not_count,
+        ten_bins_by_default,
     ),
     "4.4": hidden(
-        temperatures,
-        least_error_wins=first_positions,
-        product_of_the_prefix=pairs,
-        left_to_right=blocks,
-        ties_closest_to_one=exact_ties,
-        grid_in_any_order=shuffled_grids,
+        temperatures, least_error_wins, product_of_the_prefix, left_to_right, ties_closest_to_one, grid_in_any_order
     ),
 }

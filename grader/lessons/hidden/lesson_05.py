@@ -1,7 +1,5 @@
 """Lesson 05, the hardware-aware prefix scheduler: oracles and hidden cases."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 
@@ -179,7 +177,7 @@ def edges(rng: Rng) -> Iterator[Call]:
     yield call([np.array([0.5, 0.75]), np.array([0.25])], rising)
 
 
-def equal_peaks(rng: Rng) -> Iterator[Call]:
+def smallest_of_equal_budgets(rng: Rng) -> Iterator[Call]:
     """Exact speeds under which two or three budgets share the highest Θ."""
     yield call([[0.5, 0.5]], [0.0, 8.0, 1.0, 1.0])
     yield call([[1.0, 1.0, 1.0]], [0.0, 6.0, 3.0, 2.0, 1.5])
@@ -191,14 +189,14 @@ def equal_peaks(rng: Rng) -> Iterator[Call]:
 # --- Budgets, for task 5.2 --------------------------------------------------------------------------------------------
 
 
-def any_budget(rng: Rng) -> Iterator[Call]:
+def highest_survivals_get_it(rng: Rng) -> Iterator[Call]:
     for _ in range(25):
         rows = batch(rng)
         yield call(rows, int(rng.integers(0, size_of(rows))))
     yield call(rng.uniform(0.7, 1.0, size=(64, 6)), 200)
 
 
-def low_starts(rng: Rng) -> Iterator[Call]:
+def survival_and_not_confidence(rng: Rng) -> Iterator[Call]:
     """A request that starts low and goes on with certainty: its confidences are high, its survivals are not."""
     for _ in range(20):
         rows = batch(rng, low=1, high=3)
@@ -208,7 +206,7 @@ def low_starts(rng: Rng) -> Iterator[Call]:
     yield call([[0.6, 0.6, 0.6], [0.5]], 3)
 
 
-def every_budget(rng: Rng) -> Iterator[Call]:
+def budget_of_the_whole_batch(rng: Rng) -> Iterator[Call]:
     rows = batch(rng, low=3, high=5)
     for budget in range(size_of(rows) - len(rows) + 1):
         yield call(rows, budget)
@@ -235,30 +233,30 @@ def leftovers(rng: Rng) -> Iterator[Call]:
 HIDDEN = {
     "5.1": hidden(
         admit,
+        edges,
         admits_while_theta_rises=single_requests,
         stops_at_first_without_rise=stairs_and_jags,
         highest_survival_first=batches,
         every_request_counts_from_the_start=crowds,
         decision_follows_the_table=from_flat_to_steep,
         ties=tied_batches,
-        edges=edges,
     ),
     "5.2": hidden(
         hand_out,
-        highest_survivals_get_it=any_budget,
-        survival_and_not_confidence=low_starts,
-        budget_of_the_whole_batch=every_budget,
+        highest_survivals_get_it,
+        survival_and_not_confidence,
+        budget_of_the_whole_batch,
+        leftovers,
         ties=tied_budgets,
-        leftovers=leftovers,
     ),
     "5.3": hidden(
         try_all,
+        smallest_of_equal_budgets,
+        edges,
         highest_theta=single_requests,
         later_peak_wins=stairs_and_jags,
         highest_survivals_of_the_batch=batches,
         every_request_counts_from_the_start=crowds,
         decision_follows_the_table=from_flat_to_steep,
-        smallest_of_equal_budgets=equal_peaks,
-        edges=edges,
     ),
 }

@@ -1,7 +1,5 @@
 """Lesson 06, draft trees: oracles and hidden cases."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -44,13 +42,13 @@ def random_tree(rng: Rng, rows: int = 4, width: int = 4, nodes: int = 16, scale:
     return call(block, anchor, biases, width, nodes)
 
 
-def single_rows(rng: Rng) -> Iterator[Call]:
+def children_of_the_root(rng: Rng) -> Iterator[Call]:
     """Only the root has children; there is room for all of them, or not."""
     for _ in range(8):
         yield random_tree(rng, 1, int(rng.integers(1, 5)), int(rng.integers(1, 9)))
 
 
-def growing_trees(rng: Rng) -> Iterator[Call]:
+def best_candidate_enters_next(rng: Rng) -> Iterator[Call]:
     """Width 3 and up, and too few nodes for all that the width allows: the order decides."""
     for _ in range(20):
         yield random_tree(rng, int(rng.integers(2, 6)), int(rng.integers(3, 6)), int(rng.integers(5, 20)), 1.0)
@@ -58,13 +56,13 @@ def growing_trees(rng: Rng) -> Iterator[Call]:
     yield call(block, 5, {t: rng.normal(scale=2.0, size=300) for t in range(0, 300, 8)}, 40, 40)
 
 
-def biases_that_decide(rng: Rng) -> Iterator[Call]:
+def children_follow_own_parent(rng: Rng) -> Iterator[Call]:
     """The bias of a node's token is far larger than the base logits, so that siblings have other children."""
     for _ in range(20):
         yield random_tree(rng, int(rng.integers(3, 5)), 2, int(rng.integers(6, 14)), 6.0)
 
 
-def shifted_rows(rng: Rng) -> Iterator[Call]:
+def log_probs_of_whole_paths(rng: Rng) -> Iterator[Call]:
     """Rows are shifted by large constants, which a softmax does not see, and most mass lies outside the width."""
     for _ in range(10):
         tree = random_tree(rng, 3, int(rng.integers(1, 3)), 8, 0.5)
@@ -74,7 +72,7 @@ def shifted_rows(rng: Rng) -> Iterator[Call]:
         yield random_tree(rng, 2, 3, 12, 300.0)
 
 
-def bounded_trees(rng: Rng) -> Iterator[Call]:
+def bounds_hold(rng: Rng) -> Iterator[Call]:
     """Chains, few rows, a width beyond the vocabulary, no nodes, and room for more nodes than there are."""
     for rows in (1, 2, 3):
         for width in (1, 2, 20):
@@ -83,7 +81,7 @@ def bounded_trees(rng: Rng) -> Iterator[Call]:
         yield random_tree(rng, 5, width, width - 1)
 
 
-def tied_trees(rng: Rng) -> Iterator[Call]:
+def ties_lower_token_then_older(rng: Rng) -> Iterator[Call]:
     """Exact ties only: weights that are equal, one row for a whole depth, so that sums tie over branches too."""
     for _ in range(12):
         vocabulary, rows = int(rng.integers(3, 7)), int(rng.integers(2, 5))
@@ -97,7 +95,7 @@ def tied_trees(rng: Rng) -> Iterator[Call]:
     yield call([[0.0, 0.0, -INF], [-INF, 0.0, -INF], [0.0, -INF, 0.0]], 2, {}, 3, 9)
 
 
-def masked_trees(rng: Rng) -> Iterator[Call]:
+def impossible_children_left_out(rng: Rng) -> Iterator[Call]:
     """Most tokens are masked, by the block or by a bias, and the width asks for more than is left."""
     for _ in range(15):
         tree = random_tree(rng, 3, int(rng.integers(2, 9)), int(rng.integers(4, 20)))
@@ -108,7 +106,7 @@ def masked_trees(rng: Rng) -> Iterator[Call]:
         yield tree
 
 
-def sparse_biases(rng: Rng) -> Iterator[Call]:
+def anchor_and_missing_rows(rng: Rng) -> Iterator[Call]:
     """Few tokens have a bias row, or the anchor alone has one; some rows are bad and never read."""
     for _ in range(15):
         tree = random_tree(rng, 3, 3, int(rng.integers(5, 14)), 4.0)
@@ -140,24 +138,24 @@ def parents_of(rng: Rng, nodes: int, deep: float) -> list[int]:
     return [i - 1 if rng.random() < deep else int(rng.integers(-1, i)) for i in range(nodes)]
 
 
-def deep_trees(rng: Rng) -> Iterator[Call]:
+def ancestors_and_itself(rng: Rng) -> Iterator[Call]:
     for _ in range(12):
         yield call(parents_of(rng, int(rng.integers(4, 12)), 0.8), int(rng.integers(1, 6)))
     yield call([-1, 0, 1, 2, 0], 2)
     yield call(parents_of(rng, 64, 0.7), 256)
 
 
-def bushy_trees(rng: Rng) -> Iterator[Call]:
+def other_branches_hidden(rng: Rng) -> Iterator[Call]:
     for _ in range(12):
         yield call(parents_of(rng, int(rng.integers(4, 12)), 0.0), int(rng.integers(1, 6)))
 
 
-def long_contexts(rng: Rng) -> Iterator[Call]:
+def whole_context_first(rng: Rng) -> Iterator[Call]:
     for context in (0, 1, 7, 20):
         yield call(parents_of(rng, 5, 0.4), context)
 
 
-def edge_trees(rng: Rng) -> Iterator[Call]:
+def empty_tree_and_no_context(rng: Rng) -> Iterator[Call]:
     yield call([], int(rng.integers(1, 9)))
     yield call([], 0)
     yield call([-1] * 5, 0)
@@ -166,20 +164,14 @@ def edge_trees(rng: Rng) -> Iterator[Call]:
 HIDDEN = {
     "6.1": hidden(
         grow,
-        children_of_the_root=single_rows,
-        best_candidate_enters_next=growing_trees,
-        children_follow_own_parent=biases_that_decide,
-        log_probs_of_whole_paths=shifted_rows,
-        bounds_hold=bounded_trees,
-        ties_lower_token_then_older=tied_trees,
-        impossible_children_left_out=masked_trees,
-        anchor_and_missing_rows=sparse_biases,
+        children_of_the_root,
+        best_candidate_enters_next,
+        children_follow_own_parent,
+        log_probs_of_whole_paths,
+        bounds_hold,
+        ties_lower_token_then_older,
+        impossible_children_left_out,
+        anchor_and_missing_rows,
     ),
-    "6.2": hidden(
-        climb,
-        ancestors_and_itself=deep_trees,
-        other_branches_hidden=bushy_trees,
-        whole_context_first=long_contexts,
-        empty_tree_and_no_context=edge_trees,
-    ),
+    "6.2": hidden(climb, ancestors_and_itself, other_branches_hidden, whole_context_first, empty_tree_and_no_context),
 }

@@ -1,7 +1,5 @@
 """Lesson 06, draft trees: oracles and hidden cases of 6.3 and 6.4."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -51,7 +49,7 @@ def agreeing_target(rng: Rng, tokens: list[int], parents: list[int], vocabulary:
     return targets
 
 
-def walks(rng: Rng) -> Iterator[Call]:
+def follows_the_target(rng: Rng) -> Iterator[Call]:
     """The target follows a path of some length, over trees of every form."""
     for _ in range(40):
         tokens, parents = token_tree(rng, int(rng.integers(4, 14)), 5)
@@ -69,14 +67,14 @@ def ends_of_walks(rng: Rng) -> Iterator[Call]:
         yield call(tokens, parents, targets)
 
 
-def cousins(rng: Rng) -> Iterator[Call]:
+def only_own_children_count(rng: Rng) -> Iterator[Call]:
     """The token that the target wants stands below another node, or it is a later sibling."""
     for _ in range(25):
         tokens, parents = token_tree(rng, 12, 3, deep=0.0)
         yield call(tokens, parents, rng.integers(3, size=13))
 
 
-def without_nodes(rng: Rng) -> Iterator[Call]:
+def no_nodes_no_path(rng: Rng) -> Iterator[Call]:
     for token in rng.integers(2000, size=4).tolist():
         yield call([], [], [token])
 
@@ -122,32 +120,32 @@ def relabelled(rng: Rng, tokens: list[int], parents: list[int], drafts: Any, tar
     return LawCase(call(*renamed, Seed(0)), law_of(*renamed))
 
 
-def one_child(rng: Rng) -> Iterator[LawCase]:
+def accepts_with_min_one_p_over_q(rng: Rng) -> Iterator[LawCase]:
     """A child that is accepted every time, although the target prefers another token."""
     case = relabelled(rng, [1], [-1], [[0.5, 0.2, 0.3]] * 2, [[0.1, 0.25, 0.65], [0.0, 1.0, 0.0]])
     yield LawCase(case.call, {(0,): 1.0})
 
 
-def residuals(rng: Rng) -> Iterator[LawCase]:
+def residual_after_rejection(rng: Rng) -> Iterator[LawCase]:
     q, p = [0.1, 0.1, 0.2, 0.6], [0.3, 0.4, 0.1, 0.2]
     yield relabelled(rng, [3], [-1], [q] * 2, [p, [1.0, 0.0, 0.0, 0.0]])
 
 
-def several_children(rng: Rng) -> Iterator[LawCase]:
+def siblings_in_turn(rng: Rng) -> Iterator[LawCase]:
     """Three children of a node, and a pair whose order decides everything."""
     q, p, leaf = [0.5, 0.25, 0.15, 0.1], [0.1, 0.29, 0.33, 0.28], [0.0, 0.0, 0.0, 1.0]
     yield relabelled(rng, [0, 1, 2], [-1] * 3, [q] * 4, [p, leaf, leaf, leaf])
     yield relabelled(rng, [1, 0], [-1] * 2, [[0.6, 0.3, 0.1]] * 3, [[0.1, 0.4, 0.5], *[[0.0, 0.0, 1.0]] * 2])
 
 
-def deeper_trees(rng: Rng) -> Iterator[LawCase]:
+def fresh_rows_after_acceptance(rng: Rng) -> Iterator[LawCase]:
     """A child that is accepted after a rejected sibling, with children of its own."""
     q, p = [[0.5, 0.3, 0.2], [0.6, 0.2, 0.2], [0.2, 0.3, 0.5]], [[0.2, 0.5, 0.3], [0.2, 0.7, 0.1], [0.1, 0.5, 0.4]]
     rows = [q[0], q[1], q[2], q[0], q[1]], [p[0], p[1], p[2], p[1], p[1]]
     yield relabelled(rng, [0, 1, 2, 0], [-1, -1, 1, 0], *rows)
 
 
-def sure_targets(rng: Rng) -> Iterator[Call]:
+def sure_target_is_followed(rng: Rng) -> Iterator[Call]:
     """The target is sure of one token everywhere, so that the walk is certain, whatever the drafter's rows.
 
     The first number drawn is 0.0: it accepts every child, but one that the target never says.
@@ -169,19 +167,15 @@ def sure_ends(rng: Rng) -> Iterator[Call]:
 
 HIDDEN = {
     "6.3": hidden(
-        walk_down,
-        follows_the_target=walks,
-        one_token_more=ends_of_walks,
-        only_own_children_count=cousins,
-        no_nodes_no_path=without_nodes,
+        walk_down, follows_the_target, only_own_children_count, no_nodes_no_path, one_token_more=ends_of_walks
     ),
     "6.4": hidden(
         certain_walk,
-        accepts_with_min_one_p_over_q=one_child,
-        residual_after_rejection=residuals,
-        siblings_in_turn=several_children,
-        fresh_rows_after_acceptance=deeper_trees,
-        sure_target_is_followed=sure_targets,
+        accepts_with_min_one_p_over_q,
+        residual_after_rejection,
+        siblings_in_turn,
+        fresh_rows_after_acceptance,
+        sure_target_is_followed,
         one_token_more=sure_ends,
     ),
 }

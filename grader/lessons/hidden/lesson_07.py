@@ -1,7 +1,5 @@
 """Lesson 07, end to end: oracles and hidden cases."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -18,13 +16,13 @@ def rows_without_token(verified_rows: int, accepted: int) -> int:
     return owners.count("rejected")
 
 
-def all_rounds(rng: Rng) -> Iterator[Call]:
+def refused_rows_go(rng: Rng) -> Iterator[Call]:
     for rows in range(2, 20):
         for accepted in range(rows - 1):
             yield call(rows, accepted)
 
 
-def full_blocks(rng: Rng) -> Iterator[Call]:
+def full_block_drops_nothing(rng: Rng) -> Iterator[Call]:
     for rows in range(1, 65):
         yield call(rows, rows - 1)
 
@@ -52,7 +50,7 @@ def chance_round(rng: Rng, sure: float, right: float, vocabulary: int = 4) -> Ca
     return call(drafts, np.where(rng.random(size) < sure, high, low), targets, 0.5)
 
 
-def sure_rounds(rng: Rng) -> Iterator[Call]:
+def target_decides(rng: Rng) -> Iterator[Call]:
     """Nothing is trimmed; the target decides."""
     for _ in range(40):
         yield chance_round(rng, 1.0, 0.75)
@@ -60,7 +58,7 @@ def sure_rounds(rng: Rng) -> Iterator[Call]:
     yield call(drafts, np.ones(64), np.append(drafts, 7), 0.5)
 
 
-def trimmed_rounds(rng: Rng) -> Iterator[Call]:
+def trimmed_before_the_forward(rng: Rng) -> Iterator[Call]:
     """Half of them with rows past ℓ that the forward never computes."""
     for _ in range(40):
         yield chance_round(rng, 0.7, 0.9)
@@ -73,7 +71,7 @@ def trimmed_rounds(rng: Rng) -> Iterator[Call]:
         yield call(drafts, confidences, [*drafts[: length + 1], *[-1] * (5 - length)], 0.5)
 
 
-def plain_rounds(rng: Rng) -> Iterator[Call]:
+def nothing_verified_is_plain(rng: Rng) -> Iterator[Call]:
     yield call([], [], [6], 0.5)
     for _ in range(10):
         drafts, confidences, targets, _ = chance_round(rng, 0.9, 0.9).args
@@ -113,20 +111,20 @@ def clear(calls: Iterator[Call]) -> Iterator[Call]:
     return (made for made in calls if is_clear(made))
 
 
-def rejected_rounds(rng: Rng) -> Iterator[Call]:
+def only_tested_drafts_count(rng: Rng) -> Iterator[Call]:
     """Long blocks, in which nearly every round ends with a rejection: what was never tested must not count."""
     alphas, steps = rng.uniform(0.4, 0.8, size=40), rng.uniform(0.05, 0.3, size=40)
     yield from clear(some_rounds(rng, alpha, 12, step) for alpha, step in zip(alphas, steps))
 
 
-def full_rounds(rng: Rng) -> Iterator[Call]:
+def full_blocks_reject_nothing(rng: Rng) -> Iterator[Call]:
     """Short blocks, which are often accepted whole: such a round has no rejection to count."""
     alphas, steps = rng.uniform(0.6, 0.95, size=40), rng.uniform(0.05, 0.3, size=40)
     yield from clear(some_rounds(rng, alpha, 2, step) for alpha, step in zip(alphas, steps))
     yield call([2, 2, 2], [2, 2, 2], [1.0, 1.25, 1.5, 1.75, 2.0])
 
 
-def mixed_rounds(rng: Rng) -> Iterator[Call]:
+def most_tokens_per_time(rng: Rng) -> Iterator[Call]:
     """Trimmed blocks of many lengths, plain rounds among them; at the end a long history."""
 
     def made() -> Iterator[Call]:
@@ -140,7 +138,7 @@ def mixed_rounds(rng: Rng) -> Iterator[Call]:
     yield from clear(made())
 
 
-def exact_ties(rng: Rng) -> Iterator[Call]:
+def equal_speeds_take_the_smaller(rng: Rng) -> Iterator[Call]:
     """Equal speeds in exact binary fractions."""
     yield call([1, 1], [2, 2], [1.0, 1.5, 1.75])
     yield call([1, 1], [2, 2], [1.0, 1.5, 3.5, 3.75])
@@ -148,7 +146,7 @@ def exact_ties(rng: Rng) -> Iterator[Call]:
     yield call([2], [2], [1.0, 2.0, 3.0, 4.0])
 
 
-def no_hope(rng: Rng) -> Iterator[Call]:
+def nothing_accepted_nothing_hoped(rng: Rng) -> Iterator[Call]:
     yield call([0, 0], [3, 3], [1.0, 1.0, 1.0])
     yield call([0, 0], [3, 3], [2.0, 1.0, 1.5])
     yield call([3], [4], [1.0])
@@ -172,7 +170,7 @@ def history(rng: Rng, size: int, low: int, high: int) -> tuple[Array, Array]:
     return drafted, np.minimum(rng.integers(low, high + 1, size=size), drafted + 1)
 
 
-def drafting(rng: Rng) -> Iterator[Call]:
+def low_yield_gives_up(rng: Rng) -> Iterator[Call]:
     """Every round drafted, and there are enough of them; patience is a power of two, so that means are exact."""
     for _ in range(60):
         patience = int(rng.choice([1, 2, 4]))
@@ -186,7 +184,7 @@ def drafting(rng: Rng) -> Iterator[Call]:
     yield call([4, 4], [2, 2], 2.0, 2, 1)
 
 
-def old_rounds(rng: Rng) -> Iterator[Call]:
+def only_recent_rounds_count(rng: Rng) -> Iterator[Call]:
     """Long good times before bad ones, and the other way round."""
     for first, then, size in ((4, 1, 4), (1, 4, 4), (3, 1, 2), (1, 3, 2)):
         yield call(np.full(20 + size, 5), np.repeat([first, then], [20, size]), 2.0, size, 8)
@@ -194,14 +192,14 @@ def old_rounds(rng: Rng) -> Iterator[Call]:
     yield call(drafted, emitted, 2.0, 64, 64)
 
 
-def young_requests(rng: Rng) -> Iterator[Call]:
+def too_early_to_judge(rng: Rng) -> Iterator[Call]:
     yield call([], [], 1.5, 1, 1)
     for patience in range(2, 8):
         drafted, emitted = history(rng, patience - 1, 1, 1)
         yield call(drafted, emitted, 2.0, patience, 4)
 
 
-def pauses(rng: Rng) -> Iterator[Call]:
+def pause_lasts_and_ends(rng: Rng) -> Iterator[Call]:
     for retry_after in range(1, 7):
         for pause in range(1, 9):
             drafted, emitted = history(rng, 4, 1, int(rng.integers(1, 4)))
@@ -211,7 +209,7 @@ def pauses(rng: Rng) -> Iterator[Call]:
     yield call([0], [1], 2.0, 2, 2)
 
 
-def second_tries(rng: Rng) -> Iterator[Call]:
+def second_try_is_fair(rng: Rng) -> Iterator[Call]:
     """After a pause, the rounds before it do not count any more."""
     for patience in (1, 2, 4):
         for tries in range(1, 6):
@@ -236,7 +234,7 @@ def counted(drafted: list[int], verified: list[int], accepted: list[int], emitte
     return {**found, "tau": found["emitted"] / found["rounds"] if found["rounds"] else math.nan}
 
 
-def whole_rounds(rng: Rng) -> Iterator[Call]:
+def sums_of_whole_rounds(rng: Rng) -> Iterator[Call]:
     """Nothing is cut, and nothing trimmed."""
     for size in [*rng.integers(1, 20, size=20), 2000]:
         drafted = rng.integers(0, 9, size=size)
@@ -244,7 +242,7 @@ def whole_rounds(rng: Rng) -> Iterator[Call]:
         yield call(drafted, drafted, accepted, accepted + 1)
 
 
-def trimmed_blocks(rng: Rng) -> Iterator[Call]:
+def trimmed_is_not_rejected(rng: Rng) -> Iterator[Call]:
     for _ in range(20):
         drafted = rng.integers(1, 9, size=int(rng.integers(1, 20)))
         verified = rng.integers(0, drafted + 1)
@@ -252,7 +250,7 @@ def trimmed_blocks(rng: Rng) -> Iterator[Call]:
         yield call(drafted, verified, accepted, accepted + 1)
 
 
-def cut_rounds(rng: Rng) -> Iterator[Call]:
+def cut_tokens_are_not_emitted(rng: Rng) -> Iterator[Call]:
     for _ in range(20):
         drafted = rng.integers(2, 9, size=int(rng.integers(1, 12)))
         accepted = rng.integers(1, drafted + 1)
@@ -262,33 +260,23 @@ def cut_rounds(rng: Rng) -> Iterator[Call]:
 
 
 HIDDEN = {
-    "7.1": hidden(rows_without_token, refused_rows_go=all_rounds, full_block_drops_nothing=full_blocks),
-    "7.2": hidden(
-        round_by_rows,
-        target_decides=sure_rounds,
-        trimmed_before_the_forward=trimmed_rounds,
-        nothing_verified_is_plain=plain_rounds,
-    ),
+    "7.1": hidden(rows_without_token, refused_rows_go, full_block_drops_nothing),
+    "7.2": hidden(round_by_rows, target_decides, trimmed_before_the_forward, nothing_verified_is_plain),
     "7.3": hidden(
         best_by_search,
-        only_tested_drafts_count=rejected_rounds,
-        full_blocks_reject_nothing=full_rounds,
-        most_tokens_per_time=mixed_rounds,
-        equal_speeds_take_the_smaller=exact_ties,
-        nothing_accepted_nothing_hoped=no_hope,
+        only_tested_drafts_count,
+        full_blocks_reject_nothing,
+        most_tokens_per_time,
+        equal_speeds_take_the_smaller,
+        nothing_accepted_nothing_hoped,
     ),
     "7.4": hidden(
         replayed,
-        low_yield_gives_up=drafting,
-        only_recent_rounds_count=old_rounds,
-        too_early_to_judge=young_requests,
-        pause_lasts_and_ends=pauses,
-        second_try_is_fair=second_tries,
+        low_yield_gives_up,
+        only_recent_rounds_count,
+        too_early_to_judge,
+        pause_lasts_and_ends,
+        second_try_is_fair,
     ),
-    "7.5": hidden(
-        counted,
-        sums_of_whole_rounds=whole_rounds,
-        trimmed_is_not_rejected=trimmed_blocks,
-        cut_tokens_are_not_emitted=cut_rounds,
-    ),
+    "7.5": hidden(counted, sums_of_whole_rounds, trimmed_is_not_rejected, cut_tokens_are_not_emitted),
 }

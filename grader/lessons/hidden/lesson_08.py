@@ -1,7 +1,5 @@
 """Lesson 08, the bug clinic: oracles and hidden cases of 8.1 to 8.9."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -26,7 +24,7 @@ def seen_from(anchor_positions: list[int], block_length: int) -> Array:
     return np.array([[position < anchor for position in read_at] for anchor in anchor_positions])
 
 
-def overlapping_blocks(rng: Rng) -> Iterator[Call]:
+def nothing_at_or_after_anchor(rng: Rng) -> Iterator[Call]:
     for _ in range(20):
         gamma = int(rng.integers(2, 7))
         yield call(rng.integers(0, gamma, size=int(rng.integers(2, 7))).cumsum(), gamma)
@@ -83,7 +81,7 @@ def translated(token: int, draft_probs: Array, d2t: list[int], vocabulary: int) 
     return {"token": list(drafted)[token], "row": np.array([drafted.get(t, 0.0) for t in range(vocabulary)])}
 
 
-def small_vocabularies(rng: Rng) -> Iterator[Call]:
+def row_in_target_ids(rng: Rng) -> Iterator[Call]:
     """Some of the target's tokens, in rising order."""
     for vocabulary in (*rng.integers(3, 12, size=20).tolist(), 2000):
         size = int(rng.integers(1, vocabulary + 1))
@@ -100,13 +98,13 @@ def certain_proposal(draft_probs: Array) -> dict[str, Any]:
     return {"tokens": tokens, "rows": np.array([[float(v == x) for v in range(draft_probs.shape[1])] for x in tokens])}
 
 
-def soft_rows(rng: Rng) -> Iterator[Call]:
+def rows_are_certain(rng: Rng) -> Iterator[Call]:
     for _ in range(20):
         yield call(rows(rng, int(rng.integers(1, 6)), int(rng.integers(2, 7))))
     yield call(rows(rng, 64, 200))
 
 
-def tied_rows(rng: Rng) -> Iterator[Call]:
+def ties_go_to_lowest_id(rng: Rng) -> Iterator[Call]:
     for _ in range(10):
         yield call([rng.permutation([0.25, 0.25, 0.25, 0.125, 0.125]) for _ in range(3)])
 
@@ -122,14 +120,14 @@ def top_k_draw(draft_probs: Array, top_k: int, rng: Rng) -> dict[str, Any]:
     return {"token": int(rng.choice(len(row), p=row)), "row": np.array(row)}
 
 
-def one_likely_token(rng: Rng) -> Iterator[LawCase]:
+def row_is_what_was_drawn_from(rng: Rng) -> Iterator[LawCase]:
     """Of four tokens that are equally unlikely, top-k keeps two."""
     probs = rng.permutation([0.8, 0.05, 0.05, 0.05, 0.05]).tolist()
     row = tuple(round(p, 9) for p in top_k_row(probs, 3))
     yield LawCase(call(probs, 3, Seed(0)), {(token, row): p for token, p in enumerate(row) if p})
 
 
-def long_ties(rng: Rng) -> Iterator[Call]:
+def kept_tokens_only(rng: Rng) -> Iterator[Call]:
     """Of many tokens that are equally likely one is kept; an unstable sort may keep any."""
     for size in (16, 17, 33, 64, 200):
         ties = rng.choice(size, size=size // 2, replace=False)
@@ -143,7 +141,7 @@ def leading_passes(draft_tokens: list[int], draft_probs: Array, target_probs: Ar
     return [*passes, False].index(False)
 
 
-def ratios(rng: Rng) -> Iterator[Call]:
+def ratio_of_target_to_draft(rng: Rng) -> Iterator[Call]:
     """Every uniform is clear of its ratio, so that rounding decides nothing."""
     for vocabulary in (*[4] * 40, 2000):
         gamma = int(rng.integers(1, 7))
@@ -153,7 +151,7 @@ def ratios(rng: Rng) -> Iterator[Call]:
             yield call(tokens, q, p, uniforms)
 
 
-def sure_drafts(rng: Rng) -> Iterator[Call]:
+def sure_drafter_pays(rng: Rng) -> Iterator[Call]:
     """The drafter is surer of its token than the target is of any."""
     for token in range(4):
         q = np.full(4, 0.0625)
@@ -162,7 +160,7 @@ def sure_drafts(rng: Rng) -> Iterator[Call]:
         yield call([token], [q], [[0.25] * 4], [float(rng.uniform(0.0, 0.25))])
 
 
-def equal_rows(rng: Rng) -> Iterator[Call]:
+def first_failure_ends(rng: Rng) -> Iterator[Call]:
     """The draft is the target's best token, with the same probability in both rows; then there is one that is not."""
     for _ in range(20):
         gamma = int(rng.integers(2, 7))
@@ -183,7 +181,7 @@ def emission(token: int, p: Array, q: Array, rng: Rng) -> int:
     return int(rng.choice(len(p), p=emission_law(token, p.tolist(), q.tolist())))
 
 
-def unequal_gains(rng: Rng) -> Iterator[LawCase]:
+def two_independent_decisions(rng: Rng) -> Iterator[LawCase]:
     """A draft that is mostly rejected, for a token that gains .4, one that gains .05, or never one that gains nothing;
     then a draft that mostly passes, though neither p nor q of it is high."""
     for p, q in (([0.05, 0.5, 0.1, 0.35], [0.5, 0.1, 0.05, 0.35]), ([0.3, 0.4, 0.1, 0.2], [0.4, 0.3, 0.1, 0.2])):
@@ -195,7 +193,7 @@ def unequal_gains(rng: Rng) -> Iterator[LawCase]:
 
 
 HIDDEN = {
-    "8.1": hidden(seen_from, nothing_at_or_after_anchor=overlapping_blocks, blocks_in_any_order=blocks_in_any_order),
+    "8.1": hidden(seen_from, nothing_at_or_after_anchor, blocks_in_any_order),
     "8.2": hidden(
         layer_outputs, output_of_the_layer=partial(taps, most=1), layers_in_given_order=partial(taps, most=5)
     ),
@@ -210,12 +208,10 @@ HIDDEN = {
         every_row_in_dspark=partial(outputs, layout="dspark"),
         masks_only_in_dflash=partial(outputs, layout="dflash"),
     ),
-    "8.5": hidden(translated, row_in_target_ids=small_vocabularies),
-    "8.6": hidden(certain_proposal, rows_are_certain=soft_rows, ties_go_to_lowest_id=tied_rows),
-    "8.7": hidden(top_k_draw, row_is_what_was_drawn_from=one_likely_token, kept_tokens_only=long_ties),
-    "8.8": hidden(
-        leading_passes, ratio_of_target_to_draft=ratios, sure_drafter_pays=sure_drafts, first_failure_ends=equal_rows
-    ),
-    "8.9": hidden(emission, two_independent_decisions=unequal_gains),
+    "8.5": hidden(translated, row_in_target_ids),
+    "8.6": hidden(certain_proposal, rows_are_certain, ties_go_to_lowest_id),
+    "8.7": hidden(top_k_draw, row_is_what_was_drawn_from, kept_tokens_only),
+    "8.8": hidden(leading_passes, ratio_of_target_to_draft, sure_drafter_pays, first_failure_ends),
+    "8.9": hidden(emission, two_independent_decisions),
 }
 HIDDEN |= {f"{task}.case": hidden(found.oracle) for task, found in HIDDEN.items()}  # judges failing cases

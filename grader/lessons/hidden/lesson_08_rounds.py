@@ -1,7 +1,5 @@
 """Lesson 08, the bug clinic: oracles and hidden cases of 8.10 to 8.16."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from itertools import accumulate, takewhile
@@ -27,7 +25,7 @@ def commit(output: list[int], round_tokens: list[int], stop_tokens: list[int]) -
     return {"output": output + kept, "finished": any(stop in kept for stop in stop_tokens)}
 
 
-def stops_within(rng: Rng) -> Iterator[Call]:
+def first_stop_ends(rng: Rng) -> Iterator[Call]:
     for _ in range(20):
         tokens = rng.integers(4, 12, size=int(rng.integers(2, 9)))
         tokens[int(rng.integers(tokens.size - 1))] = rng.choice([1, 2])
@@ -36,7 +34,7 @@ def stops_within(rng: Rng) -> Iterator[Call]:
     yield call([7], [5, 1, 6, 2, 8], [2, 1])
 
 
-def stops_at_end(rng: Rng) -> Iterator[Call]:
+def rounds_without_early_stop(rng: Rng) -> Iterator[Call]:
     for last in (5, 1) * 6:
         yield call(rng.integers(4, 12, size=2), [*rng.integers(4, 12, size=3).tolist(), last], [1, 2])
     yield call([7], [], [2])
@@ -62,7 +60,7 @@ def stop_and_cap(rng: Rng, low: int, high: int) -> Iterator[Call]:
         yield call(tokens, [1, 2], cap)
 
 
-def caps_before_stop(rng: Rng) -> Iterator[Call]:
+def cap_before_stop(rng: Rng) -> Iterator[Call]:
     yield from stop_and_cap(rng, 0, 0)
     for size in range(4):
         yield call([4] * size, [1], 3)
@@ -135,14 +133,14 @@ def profiles(rng: Rng, gamma: int, entries: int) -> Iterator[Call]:
             yield call(chances, speeds)
 
 
-def short_profiles(rng: Rng) -> Iterator[Call]:
+def only_profiled_lengths(rng: Rng) -> Iterator[Call]:
     for gamma in range(2, 9):
         yield from profiles(rng, gamma, int(rng.integers(1, gamma + 1)))
     yield from profiles(rng, 64, 20)
     yield call([0.5, 1.0, 1.0], [8.0, 5.0])
 
 
-def whole_profiles(rng: Rng) -> Iterator[Call]:
+def whole_profile(rng: Rng) -> Iterator[Call]:
     for gamma in range(1, 9):
         yield from profiles(rng, gamma, gamma + 1 + int(rng.integers(3)))
     yield call([1.0, 1.0, 1.0], [8.0, 4.0, 2.0, 2.0])
@@ -167,12 +165,12 @@ def clocks(rng: Rng, replay: float) -> Iterator[Call]:
 
 
 HIDDEN = {
-    "8.10": hidden(commit, first_stop_ends=stops_within, rounds_without_early_stop=stops_at_end),
+    "8.10": hidden(commit, first_stop_ends, rounds_without_early_stop),
     "8.11": hidden(
         finish,
+        cap_before_stop,
         stop_before_cap=partial(stop_and_cap, low=2, high=6),
         stop_as_last_allowed=partial(stop_and_cap, low=1, high=1),
-        cap_before_stop=caps_before_stop,
     ),
     "8.12": hidden(
         mean_length,
@@ -185,7 +183,7 @@ HIDDEN = {
     "8.14": hidden(
         gated, target_gets_the_prefix=partial(gated_rounds, lowest=3), open_gate=partial(gated_rounds, lowest=4)
     ),
-    "8.15": hidden(best_length, only_profiled_lengths=short_profiles, whole_profile=whole_profiles),
+    "8.15": hidden(best_length, only_profiled_lengths, whole_profile),
     "8.16": hidden(clock, replay_is_a_cost=partial(clocks, replay=1.0), without_replay=partial(clocks, replay=0.0)),
 }
 HIDDEN |= {f"{task}.case": hidden(found.oracle) for task, found in HIDDEN.items()}  # judges failing cases

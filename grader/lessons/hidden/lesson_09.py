@@ -1,7 +1,5 @@
 """Lesson 09, real hardware: oracles and hidden cases."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -17,25 +15,25 @@ def triangle_after_rows(rows: int, count: int, slots: int) -> Array:
     return np.array([[True] * (rows + i + 1) + [False] * (slots - rows - i - 1) for i in range(count)])
 
 
-def full_caches(rng: Rng) -> Iterator[Call]:
+def earlier_ones_and_itself(rng: Rng) -> Iterator[Call]:
     for rows in range(1, 6):
         for count in range(2, 6):
             yield call(rows, count, rows + count)
 
 
-def half_empty_caches(rng: Rng) -> Iterator[Call]:
+def slots_behind_are_unseen(rng: Rng) -> Iterator[Call]:
     for _ in range(20):
         rows, count, free = (int(n) for n in rng.integers((1, 2, 1), (30, 10, 40)))
         yield call(rows, count, rows + count + free)
     yield call(int(rng.integers(900, 1000)), 64, 2000)
 
 
-def empty_caches(rng: Rng) -> Iterator[Call]:
+def empty_cache(rng: Rng) -> Iterator[Call]:
     for count in range(1, 8):
         yield call(0, count, count + int(rng.integers(0, 4)))
 
 
-def single_tokens(rng: Rng) -> Iterator[Call]:
+def single_token(rng: Rng) -> Iterator[Call]:
     for rows in range(8):
         yield call(rows, 1, rows + 1 + int(rng.integers(0, 4)))
 
@@ -52,13 +50,13 @@ def random_batch(rng: Rng, least: int, requests: int) -> tuple[list[int], list[i
     return rng.integers(least, 8, size=requests).tolist(), rng.integers(0, 40, size=requests).tolist()
 
 
-def one_request(rng: Rng) -> Iterator[Call]:
+def anchor_and_drafts(rng: Rng) -> Iterator[Call]:
     for length in range(1, 9):
         yield call([length], [int(rng.integers(1, 40))])
     yield call([3], [0])
 
 
-def many_requests(rng: Rng) -> Iterator[Call]:
+def requests_end_to_end(rng: Rng) -> Iterator[Call]:
     for _ in range(20):
         yield call(*random_batch(rng, 1, int(rng.integers(2, 9))))
     yield call([4, 4, 4], [7, 7, 7])
@@ -66,7 +64,7 @@ def many_requests(rng: Rng) -> Iterator[Call]:
     yield call(rng.integers(40, 65, size=64), rng.integers(0, 256, size=64))
 
 
-def plain_requests(rng: Rng) -> Iterator[Call]:
+def plain_requests_have_one_row(rng: Rng) -> Iterator[Call]:
     for _ in range(20):
         lengths, rows = random_batch(rng, 0, int(rng.integers(2, 9)))
         lengths[int(rng.integers(len(lengths)))] = 0
@@ -93,13 +91,13 @@ def some_sizes(rng: Rng, most: int = 8) -> list[int]:
     return sizes
 
 
-def rising_times(rng: Rng) -> Iterator[Call]:
+def straight_lines_in_time(rng: Rng) -> Iterator[Call]:
     for _ in range(20):
         sizes = some_sizes(rng)
         yield call(sizes, np.cumsum(rng.uniform(0.05, 0.5, size=len(sizes))), sizes[-1])
 
 
-def falling_times(rng: Rng) -> Iterator[Call]:
+def time_never_falls(rng: Rng) -> Iterator[Call]:
     """Noisy times, in which a batch often seems faster than a smaller one, and for several sizes in a row."""
     for _ in range(20):
         sizes = some_sizes(rng)
@@ -107,7 +105,7 @@ def falling_times(rng: Rng) -> Iterator[Call]:
     yield call([1, 5, 9, 12], [1.0, 0.25, 0.5, 2.0], 12)
 
 
-def short_tables(rng: Rng) -> Iterator[Call]:
+def table_ends_at_largest(rng: Rng) -> Iterator[Call]:
     for _ in range(20):
         sizes = some_sizes(rng)
         yield call(sizes, np.cumsum(rng.uniform(0.05, 0.5, size=len(sizes))), int(rng.integers(1, sizes[-1])))
@@ -115,7 +113,7 @@ def short_tables(rng: Rng) -> Iterator[Call]:
     yield call(np.arange(1, 2001), np.cumsum(rng.uniform(0.001, 0.01, size=2000)), 100)
 
 
-def single_size(rng: Rng) -> Iterator[Call]:
+def one_size_is_enough(rng: Rng) -> Iterator[Call]:
     yield call([1], [float(rng.uniform(0.1, 2.0))], 1)
 
 
@@ -134,7 +132,7 @@ def one_prompt_left_out(plain_tokens: list[int], plain_seconds: Array, tokens: l
     return {"speedup": whole, "low": whole - reach, "high": whole + reach}
 
 
-def equal_ratios(rng: Rng) -> Iterator[Call]:
+def ratio_of_sums(rng: Rng) -> Iterator[Call]:
     """Two prompts of equal speed-up: the interval has no width, and the speed-up of both is another one."""
     for _ in range(20):
         plain, tokens = rng.integers(5, 60, size=2), rng.integers(5, 60, size=2)
@@ -147,41 +145,21 @@ def some_prompts(rng: Rng, count: int) -> Call:
     return call(plain, plain * rng.uniform(0.02, 0.1, count), tokens, tokens * rng.uniform(0.01, 0.08, count))
 
 
-def several_prompts(rng: Rng) -> Iterator[Call]:
+def one_left_out(rng: Rng) -> Iterator[Call]:
     for count in (*range(3, 16), 100):
         yield some_prompts(rng, count)
 
 
-def two_prompts(rng: Rng) -> Iterator[Call]:
+def two_prompts_are_enough(rng: Rng) -> Iterator[Call]:
     for _ in range(20):
         yield some_prompts(rng, 2)
 
 
 HIDDEN = {
-    "9.1": hidden(
-        triangle_after_rows,
-        earlier_ones_and_itself=full_caches,
-        slots_behind_are_unseen=half_empty_caches,
-        empty_cache=empty_caches,
-        single_token=single_tokens,
-    ),
-    "9.2": hidden(
-        row_by_row,
-        anchor_and_drafts=one_request,
-        requests_end_to_end=many_requests,
-        plain_requests_have_one_row=plain_requests,
-    ),
+    "9.1": hidden(triangle_after_rows, earlier_ones_and_itself, slots_behind_are_unseen, empty_cache, single_token),
+    "9.2": hidden(row_by_row, anchor_and_drafts, requests_end_to_end, plain_requests_have_one_row),
     "9.3": hidden(
-        walk_along_the_sizes,
-        straight_lines_in_time=rising_times,
-        time_never_falls=falling_times,
-        table_ends_at_largest=short_tables,
-        one_size_is_enough=single_size,
+        walk_along_the_sizes, straight_lines_in_time, time_never_falls, table_ends_at_largest, one_size_is_enough
     ),
-    "9.4": hidden(
-        one_prompt_left_out,
-        ratio_of_sums=equal_ratios,
-        one_left_out=several_prompts,
-        two_prompts_are_enough=two_prompts,
-    ),
+    "9.4": hidden(one_prompt_left_out, ratio_of_sums, one_left_out, two_prompts_are_enough),
 }

@@ -1,7 +1,5 @@
 """Lesson 10, the half that a bundle leaves out: the texts on which policies are scored."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -26,5 +24,5 @@ HIDDEN = {
         reaches_the_threshold=texts,
         reaches_the_scheduler=texts,
         reaches_the_reference=texts,
-    ),
+    )
 }
