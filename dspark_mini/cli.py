@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from dspark_mini.appendix import commands as appendix_commands
-from dspark_mini.corpus import DOMAINS
 from dspark_mini.language import LANGUAGES, VARIABLE, _, current, speak
+from dspark_mini.race_command import race
 from dspark_mini.terminal import WorkFolder, console, flush_output, replace_unknown_letters, say
 from dspark_mini.workspace import (
     WORK,
@@ -26,9 +24,6 @@ from dspark_mini.workspace import (
     reset_lesson,
     take_lessons_option,
 )
-
-if TYPE_CHECKING:
-    from dspark_mini.race_options import RaceOptions
 
 COMMAND_GROUP = "dspark_mini.commands"  # entry points: functions that add commands to the app
 # What pyproject.toml declares, for a copy on PYTHONPATH or an installation older than the declaration.
@@ -126,101 +121,7 @@ def reset(
         say(_("If it is open in JupyterLab, choose File > Reload Notebook from Disk, then Kernel > Restart Kernel."))
 
 
-@app.command()
-def race(
-    domain: Annotated[list[str] | None, typer.Option(help="math, code or chat; repeatable. Default: all.")] = None,
-    prompts: Annotated[
-        int | None, typer.Option(min=1, help="Prompts per domain. Default: as many as fit into about 20 s.")
-    ] = None,
-    prompt: Annotated[
-        str | None, typer.Option(help="Your own prompt instead, such as '<math> add 1 2 3 + 4 5 6 .'")
-    ] = None,
-    words: Annotated[bool, typer.Option("--words", help="List the words for --prompt, and do nothing else.")] = False,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="autoregressive, dflash, dspark, dspark-gated, dspark-rnn, domino, dspark-tree or (greedy only) "
-            "policy; repeatable. Plain decoding always runs."
-        ),
-    ] = None,
-    mine: Annotated[
-        bool, typer.Option("--mine", help="Run on your own functions, greedily by default, with your policy of 10.1.")
-    ] = False,
-    folder: WorkFolder = WORK,
-    temperature: Annotated[
-        float | None, typer.Option(min=0.0, help="Sampling temperature; 0 is greedy. Default: 1, with --mine 0.")
-    ] = None,
-    tokens: Annotated[int, typer.Option(min=1, max=256, help="Most tokens per text.")] = 160,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of prompts and sampling.")] = 0,
-    backend: Annotated[str, typer.Option(help="numpy or torch.")] = "numpy",
-    device: Annotated[str, typer.Option(help="cpu; with torch also cuda or mps.")] = "cpu",
-    compiled: Annotated[bool, typer.Option("--compile", help="Compile the target's forward; torch only.")] = False,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write all results to this file.")] = None,
-    picture_file: Annotated[Path | None, typer.Option("--picture", help="Draw them in a .png or .svg file.")] = None,
-    html_file: Annotated[
-        Path | None, typer.Option("--html", help="Write a page to this file on which the first texts can be played.")
-    ] = None,
-) -> None:
-    """Race plain decoding against the drafters of the small model."""
-    from dspark_mini.backends import model_errors, restart_on_one_thread
-
-    restart_on_one_thread()
-    from dspark_mini.race_options import DEFAULT_METHODS, RaceOptions
-    from dspark_mini.race_own import POLICY
-    from dspark_mini.race_view import list_words, run_race
-
-    if words:
-        list_words(console)
-        return
-    methods = method or [*DEFAULT_METHODS, *([POLICY] if mine and not temperature else [])]
-    with model_errors(device):
-        options = RaceOptions(
-            methods=tuple(methods),
-            temperature=(0.0 if mine else 1.0) if temperature is None else temperature,
-            max_new_tokens=tokens,
-            seed=seed,
-            domains=tuple(domain or DOMAINS),
-            prompts=prompts,
-            prompt=prompt,
-            backend=backend,
-            device=device,
-            compiled=compiled,
-            json_file=json_file,
-            picture_file=picture_file,
-            html_file=html_file,
-        )
-    if mine:
-        options = _on_own_functions(options, folder)
-    with _missing_solutions():
-        run_race(options, console)
-
-
-@contextmanager
-def _missing_solutions() -> Iterator[None]:
-    """Explain a race that runs into a stub of a learner's bundle."""
-    try:
-        yield
-    except NotImplementedError as error:
-        if "lesson" not in str(error):  # only such a stub mentions a lesson
-            raise
-        raise UserError(
-            "The race needs the reference solutions, which this copy of dspark_mini does not contain; "
-            "`dspark-mini race --mine` runs on your own functions."
-        ) from None
-
-
-def _on_own_functions(options: RaceOptions, folder: Path) -> RaceOptions:
-    """Let a race run on the learner's functions, and say which these are."""
-    try:
-        from grader.own_functions import on_own_functions
-    except ModuleNotFoundError:
-        raise UserError(
-            "`--mine` needs the directory grader/, which the wheel does not contain; install from the repository."
-        ) from None
-    options, lines = on_own_functions(options, folder)
-    for line in lines:
-        say(line)
-    return options
+app.command()(race)
 
 
 def mount_commands(app: typer.Typer) -> None:

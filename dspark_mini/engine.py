@@ -109,17 +109,11 @@ def generate(
 
     Source: Leviathan et al. (arXiv 2211.17192), Algorithm 1; DSpark (arXiv 2607.05147) for trimming.
     """
-    _check_models(target, drafter, steps)
-    if rng is None and temperature:
-        raise ValueError("rng is None, but a temperature above 0 needs a generator.")
-    rng = np.random.default_rng(0) if rng is None else rng  # greedy: a learner's 3.2 may still ask for one
-    target.forward(prompt[:-1])
-    if drafter is not None:
-        drafter.cache.extend(prompt[:-1])
     setup, trace = _Setup(target, drafter, stop_tokens, temperature, rng, steps), Trace()
+    _begin(setup, prompt)
     while len(trace.output) < max_new_tokens and not set(trace.output[-1:]) & set(stop_tokens):
         anchor, left = (trace.output or prompt)[-1], max_new_tokens - len(trace.output)
-        block_size = _block_size(steps, trace, min(left, target.cache.free) - 1) if drafter is not None else 0
+        block_size = _block_size(setup, trace, min(left, target.cache.free) - 1)
         play = _tree_round if steps.tree is not None and block_size else _chain_round
         trace.rounds.append(play(setup, anchor, block_size, left))
         trace.output += trace.rounds[-1].emitted
@@ -137,6 +131,16 @@ class _Setup:
     temperature: float
     rng: Any
     steps: Steps
+
+
+def _begin(setup: _Setup, prompt: Sequence[int]) -> None:
+    """Check the models, and let them read the prompt but for its last token, the first anchor."""
+    _check_models(setup.target, setup.drafter, setup.steps)
+    if setup.rng is None and setup.temperature:
+        raise ValueError("rng is None, but a temperature above 0 needs a generator.")
+    setup.target.forward(prompt[:-1])
+    if setup.drafter is not None:
+        setup.drafter.cache.extend(prompt[:-1])
 
 
 def _chain_round(setup: _Setup, anchor: int, block_size: int, left: int) -> Round:
@@ -220,11 +224,11 @@ def _check_models(target: Target, drafter: Drafter | None, steps: Steps) -> None
             )
 
 
-def _block_size(steps: Steps, trace: Trace, useful: int) -> int:
+def _block_size(setup: _Setup, trace: Trace, useful: int) -> int:
     """Choose γ: what the steps ask for, but at most the `useful` drafts that the round could still commit."""
-    if useful <= 0 or not steps.keep_drafting(trace):
+    if setup.drafter is None or useful <= 0 or not setup.steps.keep_drafting(trace):
         return 0
-    return min(kinds.whole("steps.block_size", steps.block_size(trace), low=0), useful)
+    return min(kinds.whole("steps.block_size", setup.steps.block_size(trace), low=0), useful)
 
 
 def _draft_chain(
@@ -235,6 +239,7 @@ def _draft_chain(
     A deterministic draft is a draw from one-hot rows, so verification at a temperature stays lossless.
     """
     steps, temperature, rng = setup.steps, setup.temperature, setup.rng
+    rng = np.random.default_rng(0) if rng is None else rng  # greedy, but a 3.2 of one's own may still ask for one
     if steps.draft_sampling and (temperature or not (steps.draft_parallel or steps.draft_markov)):
         assert drafter.factors is not None
         return steps.draft_sampling(base, anchor, *drafter.factors, rng, temperature)
