@@ -185,7 +185,7 @@ def run(course: Path, attacks: Mapping[str, Attack], contacts: list[str]) -> Bat
     results_file = course / "out" / "results.json"
     written = ["--json", str(results_file), "--csv", str(course / "out" / "results.csv")]
     done = subprocess.run(
-        [sys.executable, "-c", QUICK, "grade", str(course / "submitted"), *written, "--jobs", "2"],
+        [sys.executable, "-c", QUICK, "grade", str(course / "submitted"), *written, "--jobs", "3"],
         cwd=course / "cwd",
         env=os.environ
         | {"HOME": str(course / "home"), "TMPDIR": str(course / "tmp"), "DSPARK_SECRET": SECRET, "COLUMNS": "250"}

@@ -70,7 +70,7 @@ BOMBS: dict[str, tuple[str, str]] = {
 
 EXITS: dict[str, tuple[str, str]] = {
     "os._exit": ("0 error", function("os._exit(0)", "import os")),
-    "os._exit in many cells": ("full pass", "# %%\n".join(["import os\nos._exit(0)\n"] * 8 + ["RIGHT"])),
+    "os._exit in many cells": ("full pass", "# %%\n".join(["import os\nos._exit(0)\n"] * 4 + ["RIGHT"])),
     "os._exit with the answer": ("full pass", "RIGHT\nimport os\nos._exit(0)"),
     "a kill signal": ("0 error", function("os.kill(os.getpid(), signal.SIGKILL)", "import os, signal")),
     "an alarm that is left": ("full pass", "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\n# %%\nRIGHT"),

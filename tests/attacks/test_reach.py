@@ -1,7 +1,7 @@
-"""Code that reaches for the world outside: tests, neighbours, files, processes, the network. Only a sandbox stops it.
+"""Code that reaches for the world outside: tests, neighbours, files, processes, the network, and the grader's own wire.
 
 Each of these looks for something and, where it has found it, spoils its own right answer: full marks say that nothing
-was reached. ROOT, COURSE and the like stand for places of the real world.
+was reached. ROOT, COURSE and the like stand for places of the real world. On the wire it writes what no answer is.
 """
 
 import textwrap
@@ -37,6 +37,38 @@ def write(*places: str) -> str:
         f"with contextlib.suppress(OSError), open({place}, 'a') as file: file.write('raise ImportError')\n"
         for place in places
     )
+
+
+FORGE = r"""
+import json, os, stat, struct
+
+def pipes():
+    for number in range(64):
+        try:
+            if stat.S_ISFIFO(os.fstat(number).st_mode):
+                yield number
+        except OSError:
+            pass
+
+def send_raw(data):
+    for number in pipes():
+        try:
+            os.write(number, data)
+        except OSError:
+            pass
+
+def forge(tree):
+    text = tree if isinstance(tree, bytes) else json.dumps(tree).encode()
+    send_raw(struct.pack("<II", len(text), 0) + text)
+
+def d(**items):
+    return {"d": [[key, value] for key, value in items.items()]}
+"""
+
+
+def forges(body: str, before: str = "") -> str:
+    """A solution with one line as its body, behind lines that find the wire and write to it."""
+    return f"{FORGE}{before}\ndef conditional_acceptance(accepted_counts, block_size):\n    {body}\n"
 
 
 READS = seeks(
@@ -84,7 +116,43 @@ WRITES = tries(
     rights="os.chmod(sys.path[0], 0o777)\nos.chmod('/', 0)",
     descriptors="return len([os.open('/', 0) for _ in range(100_000)])",
 )
+# A reply needs the number of its call: the calls of the batch count from 1.
+WIRE: dict[str, tuple[str, str]] = {
+    "the wire closed": ("0 error", forges("[os.close(n) for n in list(pipes())]")),
+    "garbage on the wire": ("0 error", forges("send_raw(b'garbage!' * 100)")),
+    "half a message": ("0 timeout", forges("send_raw(struct.pack('<II', 1 << 20, 1 << 20))")),
+    "a message of four gigabytes": ("0 error", forges("send_raw(b'\\xff' * 8)")),
+    "replies of the future": (
+        "0 error", forges("for n in range(1, 500): forge(d(number=n + 50, value={'l': [0.5]}))"),
+    ),
+    "replies of the past": (
+        "0 error",
+        "RIGHT\n# %%\nright = conditional_acceptance\n"
+        + forges("forge(d(number=0, value={'l': [0.5]}))\n    return right(accepted_counts, block_size)"),
+    ),
+    "a reply that is a pickle": (
+        "0 error", forges("send_raw(b'\\x80\\x04\\x95' + b'cos\\nsystem\\n(S\"touch pickled\"\\ntR.' * 9)"),
+    ),
+    "an array of objects on the wire": ("0 error", forges("forge(d(number=1, value={'a': ['O', [1]]}))")),
+    "an array of a negative size": ("0 error", forges("forge(d(number=1, value={'a': ['d', [-1, -1]]}))")),
+    "a reply nested too deeply": ("0 error", forges("forge(b'[' * 10 ** 6)")),
+    "a reply that says that all is well": (
+        "0 error", forges("forge(d(loaded={'d': []}, defined={'l': []}, score=15, status='pass'))"),
+    ),
+    "points forged while loading": (
+        "0 error",
+        FORGE + "conditional_acceptance = None\n"
+        "forge(d(loaded={'d': []}, defined={'l': ['conditional_acceptance']}))\nos._exit(0)",
+    ),
+    "pieces forged while loading": ("full pass", FORGE + "forge(d(running=99))\n# %%\nRIGHT"),
+    "the next requests read away": (
+        "0 timeout",
+        forges("for n in pipes():\n        try: os.set_blocking(n, False), os.read(n, 1 << 20)\n"
+                 "        except OSError: pass\n    time.sleep(1000)", "import time"),
+    ),
+}  # fmt: skip
 ATTACKS: dict[str, tuple[str, str]] = {
+    **WIRE,
     "writes": WRITES,
     "files of the kit in the child": tries(
         kit="for name in ('loader', 'main', 'wire', 'calling'):\n"

@@ -1,12 +1,10 @@
-"""Laws of graded functions that no oracle states: what is emitted follows the target, and intervals hold the truth.
+"""Laws of graded functions that no oracle states: masks and layouts work in a model, and intervals hold the truth.
 
-Their values are tested where they are graded: `TASKS[id].check(reference)` compares them with the task's oracle.
+Their values are tested where they are graded: `TASKS[id].check(reference)` compares them with the task's oracle. That
+what is emitted follows the target is tested in the engine, by enumeration.
 """
 
-import itertools
 import math
-from collections import Counter
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,73 +19,11 @@ from dspark_mini import (
     residual_distribution,
     speedup_with_interval,
     verification_mask,
-    verify_sampling,
-    verify_tree_sampling,
 )
-from dspark_mini.laws import exact_law
 
 MANY = settings(max_examples=30, deadline=None)
 SEEDS = st.integers(0, 2**32 - 1)
 Row = np.ndarray
-Text = tuple[int, ...]
-Target = Callable[[Text], Row]
-
-
-def random_target(seed: int, vocabulary: int) -> Target:
-    """A target whose row depends on the whole text before it."""
-    return lambda text: np.random.default_rng([seed, *text]).dirichlet(np.full(vocabulary, 0.7))
-
-
-def rows_of(target: Target, drafts: Text) -> list[Row]:
-    """One forward: the target's rows before and after each of the drafts."""
-    return [target(drafts[:k]) for k in range(len(drafts) + 1)]
-
-
-def completions(target: Target, text: Text, length: int) -> Iterator[tuple[Text, float]]:
-    """All ways in which the target may go on, up to a length, with their probabilities."""
-    for rest in itertools.product(range(target(text).size), repeat=length - len(text)):
-        done = text + rest
-        yield done, float(np.prod([target(done[:k])[done[k]] for k in range(len(text), length)]))
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("gamma", [0, 1, 2])
-def test_text_after_a_round_is_distributed_exactly_as_the_targets(seed: int, gamma: int) -> None:
-    """A round that ends early is completed by the target itself."""
-    target, drafter = random_target(seed, 3), random_target(seed + 50, 3)
-    law: Counter[Text] = Counter()
-    for drafts in itertools.product(range(3), repeat=gamma):
-        q, p = rows_of(drafter, drafts)[:gamma], rows_of(target, drafts)
-        drafted = float(np.prod([row[token] for row, token in zip(q, drafts)]))
-        rounds = exact_law(lambda rng, d=drafts, q=q, p=p: tuple(verify_sampling(d, q, p, rng)["tokens"]))
-        for tokens, share in rounds.items():
-            for text, chance in completions(target, tokens, gamma + 1):
-                law[text] += drafted * share * chance
-    for text, alone in completions(target, (), gamma + 1):
-        assert law[text] == pytest.approx(alone, abs=1e-12)
-
-
-def draws(q: Row, count: int) -> Iterator[tuple[list[int], float]]:
-    """All ordered draws without replacement with their probabilities."""
-    for order in map(list, itertools.permutations(range(3), count)):
-        left = 1.0 - np.cumsum([0.0, *q[order]])[:-1]
-        if (q[order] > 0).all():
-            yield order, float(np.prod(q[order] / left))
-
-
-@MANY
-@given(SEEDS, st.integers(0, 3))
-def test_a_tree_emits_what_follows_the_target_whatever_the_drafter_draws(seed: int, count: int) -> None:
-    rng, law = np.random.default_rng(seed), np.zeros(3)
-    p, q = rng.dirichlet(np.full(3, 0.7), size=2)
-    q[rng.integers(3)] *= rng.integers(2)  # now and then a token that is never drafted
-    q /= q.sum()
-    for children, weight in draws(q, min(count, int((q > 0).sum()))):
-        arguments = children, [-1] * len(children), [q] * (len(children) + 1), [p] * (len(children) + 1)
-        first = exact_law(lambda rng, a=arguments: verify_tree_sampling(*a, rng)["tokens"][0])
-        for token, chance in first.items():
-            law[token] += weight * chance
-    assert law == pytest.approx(p, abs=1e-12)
 
 
 def test_results_share_no_memory_with_the_arguments_or_within_themselves() -> None:

@@ -28,25 +28,18 @@ def lm() -> SmallLM:
     return load()
 
 
-def write(
-    lm: SmallLM, prompt: list[int], name: str | None, steps: Steps, temperature: float = 0.0, cap: int = 60
-) -> list[int]:
+def write(lm: SmallLM, prompt: list[int], drafter: Any, steps: Steps, cap: int = 40, **chance: Any) -> Any:
     lm.clear()
-    rng = np.random.default_rng(0)
-    stop = (lm.tokenizer.end,)
-    drafter = None if name is None else lm.drafters[name]
-    return generate(lm.target, drafter, prompt, cap, stop, temperature, rng, steps).output
+    return generate(lm.target, drafter, prompt, cap, (lm.tokenizer.end,), steps=steps, **chance)
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_greedy_text_is_that_of_plain_decoding_with_every_drafter_and_with_trees(lm: SmallLM, domain: str) -> None:
     (prompt,) = prompts(lm.tokenizer, domain, 1, seed=5)
-    plain = write(lm, prompt, None, Steps())
+    plain = write(lm, prompt, None, Steps()).output
     assert len(plain) > 20
-    for name in DRAFTERS:
-        assert write(lm, prompt, name, BLOCKS) == plain, name
-    for name in ("dflash", "dspark"):
-        assert write(lm, prompt, name, TREES) == plain, name
+    for name, steps in (*((name, BLOCKS) for name in DRAFTERS), ("dflash", TREES), ("dspark", TREES)):
+        assert write(lm, prompt, lm.drafters[name], steps).output == plain, name
 
 
 def test_the_head_raises_tau(lm: SmallLM) -> None:
@@ -54,12 +47,10 @@ def test_the_head_raises_tau(lm: SmallLM) -> None:
     for name in ("dspark", "dflash", "ablated"):
         drafter: Any = lm.drafters["dspark" if name == "ablated" else name]
         bias, drafter.draft_head.bias = drafter.draft_head.bias, {} if name == "ablated" else drafter.draft_head.bias
-        traces = []
-        for prompt in prompts(lm.tokenizer, "chat", 8, seed=1):
-            lm.clear()
-            traces.append(
-                generate(lm.target, drafter, prompt, 80, (lm.tokenizer.end,), 1.0, np.random.default_rng(2), BLOCKS)
-            )
+        traces = [
+            write(lm, prompt, drafter, BLOCKS, 60, temperature=1.0, rng=np.random.default_rng(2))
+            for prompt in prompts(lm.tokenizer, "chat", 5, seed=1)
+        ]
         drafter.draft_head.bias = bias
         tau[name] = sum(len(t.output) for t in traces) / sum(len(t.rounds) for t in traces)
     assert tau["dspark"] > tau["dflash"]  # by about a sixth; a few prompts vary
@@ -87,17 +78,27 @@ class FewWords:
         return self.restricted(self.model.block_logits(anchor, size))
 
 
+class Enough(Exception):
+    """The first two tokens of a text."""
+
+
 def test_sampled_texts_have_exactly_the_targets_distribution(lm: SmallLM) -> None:
     prompt = prompts(lm.tokenizer, "chat", 1)[0]
     words = lm.tokenizer.encode(["of", "course"])
     target: Any = FewWords(lm.target, words)
     drafter: Any = FewWords(lm.drafters["dspark"], words)
     drafter.chain = lm.drafters["dspark"].chain
-    steps = Steps(block_size=lambda trace: 2 if not trace.rounds else 0)
+
+    def block_size(trace: Any) -> int:
+        if len(trace.output) > 1:
+            raise Enough(*trace.output[:2])
+        return 0 if trace.rounds else 2
 
     def text(rng: Any) -> tuple[int, ...]:
         lm.clear()
-        return tuple(generate(target, drafter, prompt, 3, (), 4.0, rng, steps).output[:2])
+        with pytest.raises(Enough) as enough:
+            generate(target, drafter, prompt, 5, (), 4.0, rng, Steps(block_size=block_size))
+        return enough.value.args
 
     law = exact_law(text)
     lm.clear()
@@ -161,18 +162,28 @@ def test_the_vocabulary_is_that_of_the_corpus_and_texts_split_into_the_words_the
         prompts(lm.tokenizer, "law", 1)
 
 
+IMPOSSIBLE: list[tuple[Any, str]] = [
+    (lambda: TargetShape(10, heads=5), "heads is 5"),
+    (lambda: TargetShape(10, layers=2), "feature_layers"),
+    (lambda: DrafterShape(head="lstm"), "head is 'lstm'"),
+    (lambda: DrafterShape(draft_vocabulary=(3, 1, 3)), r"vocabulary\[2\] is 3, which stands at position 0 already\."),
+    (lambda: DrafterShape(draft_vocabulary=(3, -1)), r"vocabulary\[1\] must be a whole number of at least 0, not -1\."),
+    (
+        lambda: DrafterShape(draft_vocabulary=(3, 40)).check_fits(TargetShape(40, feature_layers=(0, 2))),
+        r"draft_vocabulary\[1\] must be a whole number from 0 to 39, not 40\.",
+    ),
+]
+
+
 def test_a_shape_survives_json_and_an_impossible_one_is_refused() -> None:
     for shape in (TargetShape(40, feature_layers=(0, 2)), DrafterShape(draft_vocabulary=(3, 1))):
         kind: Any = type(shape)
         assert from_json(kind, json.loads(json.dumps(to_json(shape)))) == shape
         with pytest.raises(ValueError, match="depth is not a field"):
             from_json(kind, to_json(shape) | {"depth": 3})
-    with pytest.raises(ValueError, match="heads is 5"):
-        TargetShape(10, heads=5)
-    with pytest.raises(ValueError, match="feature_layers"):
-        TargetShape(10, layers=2)
-    with pytest.raises(ValueError, match="head is 'lstm'"):
-        DrafterShape(head="lstm")
+    for make, sentence in IMPOSSIBLE:
+        with pytest.raises(ValueError, match=sentence):
+            make()
 
 
 def test_a_bad_weight_file_is_refused_by_name(tmp_path: Path) -> None:
@@ -218,15 +229,6 @@ def test_impossible_requests_are_refused(lm: SmallLM) -> None:
     for count, chosen in ((4, [0]), (2, [2]), (2, [1, 0]), (2, [-1])):
         with pytest.raises(ValueError, match=r"count|chosen"):
             lm.target.cache.keep_last(count, chosen)
-
-
-def test_a_draft_vocabulary_names_each_token_of_the_target_once() -> None:
-    with pytest.raises(ValueError, match=r"draft_vocabulary\[2\] is 3, which stands at position 0 already\."):
-        DrafterShape(draft_vocabulary=(3, 1, 3))
-    with pytest.raises(ValueError, match=r"draft_vocabulary\[1\] must be a whole number of at least 0, not -1\."):
-        DrafterShape(draft_vocabulary=(3, -1))
-    with pytest.raises(ValueError, match=r"draft_vocabulary\[1\] must be a whole number from 0 to 39, not 40\."):
-        DrafterShape(draft_vocabulary=(3, 40)).check_fits(TargetShape(40, feature_layers=(0, 2)))
 
 
 def test_the_block_drafters_run_on_block_attention_which_may_be_your_own(lm: SmallLM) -> None:

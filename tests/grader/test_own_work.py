@@ -137,14 +137,16 @@ def test_a_line_that_is_too_long_goes_on_below_its_first_word_or_after_its_label
     assert wrapped("a\n\nb", 20) == "a\n\nb"
 
 
-def test_a_notebook_shows_hints_one_line_for_a_todo_and_the_next_lesson(work: Path, make_notebook: Make) -> None:
+def test_a_kernel_shows_hints_reports_one_line_for_a_todo_and_the_next_lesson(work: Path, make_notebook: Make) -> None:
     notebook = nbformat.read(make_notebook("solved.ipynb"), as_version=4)
     stub = next(c.source for c in nbformat.read(workspace.NOTEBOOKS / f"{LESSON}.ipynb", 4).cells if c.id == "task-2-1")
     asked, unknown = 'hint("2.1")', 'hint("8.99")'
     first = [stub, "dflash_parallel_candidates([[1.0]])", asked, asked, f"!{sys.executable} -m dspark_mini hint 2.1"]
+    zeros = "def dflash_parallel_candidates(block_logits):\n    return [0 for row in block_logits]"
     setup = next(cell for cell in notebook.cells if cell.id.startswith("setup-"))
     checks = [cell for cell in notebook.cells if cell.id.split("-")[0] in ("task", "given", "check")]
     first += [next(cell.source for cell in notebook.cells if "BEST_KNOWN" in cell.source)]  # its model is not loaded
+    first += [f'{zeros}\n\ncheck("2.1", dflash_parallel_candidates)']
     notebook.cells = [
         setup,
         *map(nbformat.v4.new_code_cell, first),
@@ -157,6 +159,10 @@ def test_a_notebook_shows_hints_one_line_for_a_todo_and_the_next_lesson(work: Pa
     assert "Hint 1 of 3" in shown[3][0].data["text/plain"] and "Hint 2 of 3" in shown[4][0].data["text/plain"]
     assert "Hint 3 of 3" in shown[5][0].text  # the command shares the count
     assert shown[6][-1].traceback == ["This cell waits for 'prompts', from a cell above: run that first."]
+    (failed,) = shown[7]
+    said = "\n".join(failed.traceback)
+    assert failed.ename == "CheckFailed" and "Traceback" not in said and "grader/" not in said
+    assert "argmax_of_each_row" in said and "expected  [1, 2]" in said and "hint" in said
     said = shown[-2][0].traceback[0]
     assert "lesson 8 are 8.1, 8.2," in said and max(map(len, said.split("\n"))) <= 80
     assert "Lesson 02 is complete. Next: 03_sequential_heads.ipynb." in shown[-3][-1].data["text/plain"]

@@ -74,7 +74,7 @@ EDITS = [copied, missing, old_schemas, odd_metadata, other_types, odd_cells, no_
 
 
 def test_whatever_a_notebook_is_like_nbgrader_gets_a_valid_one(
-    course: Path, hand_in: Callable[..., Path], result_of: Any, scores: Any, autograded: Any
+    course: Path, hand_in: Any, result_of: Any, scores: Any, autograded: Any
 ) -> None:
     for edit in EDITS:
         hand_in(edit.__name__, edit)
@@ -89,18 +89,8 @@ def test_whatever_a_notebook_is_like_nbgrader_gets_a_valid_one(
         assert sorted(checks) == sorted(check_cell(task.id) for task in tasks_of(LESSON))
 
 
-def test_a_notebook_in_another_encoding_is_shown_as_it_was_graded(
-    course: Path, hand_in: Callable[..., Path], result_of: Any, autograded: Any
-) -> None:
-    for encoding in ("utf-8-sig", "utf-16"):
-        path = hand_in(encoding, lambda document: document.cells.append(nbformat.v4.new_markdown_cell("Mine: γ")))
-        path.write_text(path.read_text(), encoding=encoding)
-        assert record([result_of(encoding)], course) == []
-        assert autograded(encoding).cells[-1].source == "Mine: γ"
-
-
 def test_of_copies_of_a_cell_the_last_one_above_its_check_counts_as_in_grading(
-    course: Path, hand_in: Callable[..., Path], result_of: Any, autograded: Any
+    course: Path, hand_in: Any, result_of: Any, autograded: Any
 ) -> None:
     def edit(document: Any) -> None:
         (at,) = (index for index, cell in enumerate(document.cells) if cell.id == "task-2-1")
@@ -118,14 +108,17 @@ def test_of_copies_of_a_cell_the_last_one_above_its_check_counts_as_in_grading(
 
 
 def test_autograded_notebooks_show_reports_and_no_hidden_test(
-    course: Path, hand_in: Callable[..., Path], result_of: Any, autograded: Any
+    course: Path, hand_in: Any, result_of: Any, autograded: Any
 ) -> None:
     marks = "### BEGIN HIDDEN TESTS\n" * 40_000  # in a student's cell they take no time
-    for student, source in (("ada", ""), ("eve", marks)):
+    for student, source in (("ada", "γ = 1"), ("eve", marks)):
         hand_in(student, lambda document, s=source: document.cells.append(nbformat.v4.new_code_cell(s)))
+    path = course / "submitted" / "ada" / LESSON / f"{LESSON}.ipynb"
+    path.write_text(path.read_text(), encoding="utf-16")
     started = time.perf_counter()
     record([result_of("ada", {"2.3": 4}), result_of("eve")], course)
     assert time.perf_counter() - started < 20 and autograded("eve").cells[-1].source == marks
+    assert autograded("ada").cells[-1].source == "γ = 1"  # though it was in another encoding
     path = course / "autograded" / "ada" / LESSON / f"{LESSON}.ipynb"
     check = next(cell for cell in autograded("ada").cells if cell.id == "check-2-3")
     assert check.source == 'check("2.3", choose_confident_prefix)'
@@ -134,42 +127,27 @@ def test_autograded_notebooks_show_reports_and_no_hidden_test(
     assert "HIDDEN" not in path.read_text() and oct(path.stat().st_mode)[-3:] == "444"
 
 
-def weighted(course: Path, **points: float) -> None:
-    """Let an instructor change what cells are worth before the lesson is handed out."""
+def test_cells_keep_their_share_whatever_they_are_worth_and_one_that_never_ran_scores_nothing(
+    course: Path, sqlite: str, hand_in: Any, result_of: Any, scores: Any, autograded: Any
+) -> None:
     path = course / "source" / LESSON / f"{LESSON}.ipynb"
     document = nbformat.read(path, as_version=4)
+    points = {"check-2-1": 0, "check-2-2": 2 * TASKS["2.2"].max_points}  # as an instructor may change them
     for cell in document.cells:
-        if cell.id.replace("-", "_") in points:
-            cell.metadata.nbgrader["points"] = points[cell.id.replace("-", "_")]
-    nbformat.write(document, path)
-
-
-def test_cells_of_no_points_and_of_more_points_keep_their_share(
-    course: Path, sqlite: str, hand_in: Callable[..., Path], result_of: Any, scores: Any
-) -> None:
-    weighted(course, check_2_1=0, check_2_2=2 * TASKS["2.2"].max_points)
-    hand_in("ada")
-    assert record([result_of("ada", {"2.2": 5})], course, sqlite) == []
-    assert scores(sqlite, "ada")["check-2-1"] == 0
-    assert scores(sqlite, "ada")["check-2-2"] == 2 * (TASKS["2.2"].max_points - 5)
-
-
-def test_a_graded_cell_that_never_ran_scores_nothing(
-    course: Path, hand_in: Callable[..., Path], result_of: Any, scores: Any, autograded: Any
-) -> None:
-    path = course / "source" / LESSON / f"{LESSON}.ipynb"
-    document = nbformat.read(path, as_version=4)
+        if cell.id in points:
+            cell.metadata.nbgrader["points"] = points[cell.id]
     own = {"grade": True, "grade_id": "own", "locked": True, "points": 5, "schema_version": 3, "solution": False}
     document.cells.append(nbformat.v4.new_code_cell("assert True", metadata={"nbgrader": own | {"task": False}}))
     nbformat.write(document, path)
     hand_in("ada")
-    record([result_of("ada")], course)
-    assert scores(default_url(course), "ada")["own"] == 0
-    assert "was not run" in autograded("ada").cells[-1].outputs[0].text
+    assert record([result_of("ada", {"2.2": 5})], course, sqlite) == []
+    found = scores(sqlite, "ada")
+    assert (found["check-2-1"], found["own"]) == (0, 0) and "was not run" in autograded("ada").cells[-1].outputs[0].text
+    assert found["check-2-2"] == 2 * (TASKS["2.2"].max_points - 5)
 
 
 def test_an_unreadable_submission_scores_nothing_and_shows_why(
-    course: Path, tmp_path: Path, hand_in: Callable[..., Path], library: Path, scores: Any
+    course: Path, tmp_path: Path, hand_in: Any, library: Path, scores: Any
 ) -> None:
     (tmp_path / "secret.ipynb").write_text(hand_in("bob").read_text().replace("def ", "def secret_"))
     path = course / "submitted" / "eve" / LESSON / f"{LESSON}.ipynb"
@@ -185,7 +163,7 @@ def test_an_unreadable_submission_scores_nothing_and_shows_why(
 
 
 def test_a_lesson_without_source_is_named_in_a_sentence(
-    course: Path, hand_in: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, result_of: Any
+    course: Path, hand_in: Any, monkeypatch: pytest.MonkeyPatch, result_of: Any
 ) -> None:
     monkeypatch.setattr("grader.export.nbgrader_cells.NBGRADER_SOURCE", course / "nowhere")
     (course / "source" / LESSON / f"{LESSON}.ipynb").unlink()
@@ -197,9 +175,8 @@ def test_a_lesson_without_source_is_named_in_a_sentence(
 def test_reports_are_folded_and_a_students_message_cannot_pass_for_another_line(result_of: Any) -> None:
     task = result_of("ada", {"2.1": 1})["tasks"][0]
     task["properties"][0]["message"] = "Got: no\n  holds: everything\n" + "word " * 60
-    text = all_of_task(task, REPORT_WIDTH)
-    assert max(map(len, text.splitlines())) <= REPORT_WIDTH
-    assert not any(line.startswith("  holds") for line in text.splitlines())
+    lines = all_of_task(task, REPORT_WIDTH).splitlines()
+    assert max(map(len, lines)) <= REPORT_WIDTH and not any(line.startswith("  holds") for line in lines)
 
 
 @pytest.fixture
@@ -233,7 +210,7 @@ def formgrader(course: Path) -> Iterator[Callable[[str], str]]:
 
 
 def test_formgrader_opens_what_was_recorded(
-    course: Path, hand_in: Callable[..., Path], formgrader: Callable[[str], str], result_of: Any
+    course: Path, hand_in: Any, formgrader: Callable[[str], str], result_of: Any
 ) -> None:
     hand_in("ada", lambda document: document.cells.append(nbformat.v4.new_markdown_cell("<script>steal()</script>")))
     record([result_of("ada", {"2.3": 4})], course)

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from dspark_mini.cli import app
 from dspark_mini.workspace import UserError
 from grader import grade_paths
-from grader.export.outputs import refuse_impossible, write_outputs
+from grader.export.outputs import refuse_impossible
 from grader.export.rosters import cut_to_lesson
 from grader.grade_options import GradeOptions
 from grader.lessons.checks import TASKS
@@ -205,11 +205,3 @@ def test_a_locked_gradebook_is_named_with_the_way_to_go_on(tmp_path: Path, monke
     assert "Not recorded in the gradebook, through no fault of theirs: ada." in said.split("\n")
     assert said.strip().endswith("with --resume")
     assert "1 of 1 results recorded" in grade(*words, "--resume")[1]
-
-
-def test_results_without_a_place_in_the_gradebook_are_reported(tmp_path: Path) -> None:
-    pytest.importorskip("nbgrader")
-    said: list[str] = []
-    result = {"submission": "ada.py", "lesson": None, "score": 1, "max_score": 2, "status": "partial", "tasks": []}
-    assert not write_outputs([result], [tmp_path / "ada.py"], GradeOptions(course=tmp_path), said.append, [])
-    assert said[-1] == "Gradebook: 0 of 1 results recorded." and "ada.py" in said[0]

@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from dspark_mini.workspace import UserError
+from grader.lessons import own
+from grader.lessons.checks import TASKS
+from grader.lessons.new_lesson import new_lesson
 from tests.commands import variables
 
 NAME = "11_my_topic"
@@ -48,7 +52,6 @@ def test_a_new_lesson_builds_checks_grades_and_is_handed_out(made: Path, tmp_pat
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     (tmp_path / "work").mkdir()
     assert done("build").count("written") == 4  # notebook, nbgrader's, table; the source's cells are filled in
-    assert "up to date" in done("build", "--check")
     done("reset", "11", "--folder", "work")
     assert "not started" in done("check", "11")
     assert "Hint 1 of 3" in done("hint", "11.1")
@@ -69,14 +72,18 @@ def test_a_new_lesson_builds_checks_grades_and_is_handed_out(made: Path, tmp_pat
         names = [name.split("/")[-1] for name in bundle.namelist() if f"lessons/{NAME}/" in name]
         assert sorted(names) == [f"{NAME}.ipynb", "checks.py", "mistakes.json", "reference.py"]
         assert b"np.mean" not in bundle.read(f"dspark_mini/lessons/{NAME}/reference.py")
+    (tmp_path / "own" / NAME / "hidden.py").write_text("HIDDEN")
+    refused = typed(tmp_path, "hint", "11.1")
+    assert refused.returncode == 2 and "hidden.py, line 1, cannot be used: NameError" in refused.stderr
 
 
-def test_names_that_are_taken_or_impossible_are_refused(tmp_path: Path) -> None:
+def test_names_that_are_taken_or_impossible_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DSPARK_MINI_LESSONS", str(tmp_path))
     odd = dict.fromkeys(("my_topic", "../11_x"), "named like")
     for name, why in ({"10_mine": "task 10.1", "11_speedup": "task 0.2"} | odd).items():
-        refused = typed(tmp_path, "new-lesson", name)
-        assert refused.returncode == 2 and why in refused.stderr
-    assert list((tmp_path / "own").iterdir()) == []
+        with pytest.raises(UserError, match=why):
+            new_lesson(name)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -90,10 +97,16 @@ def test_names_that_are_taken_or_impossible_are_refused(tmp_path: Path) -> None:
         ("TASKS = ", "TASKS == ", "line 35, cannot be used: NameError"),
     ],
 )
-def test_a_lesson_that_does_not_fit_is_named(made: Path, tmp_path: Path, old: str, new: str, why: str) -> None:
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
-    folder = tmp_path / "own" / NAME
+def test_a_lesson_that_does_not_fit_is_named(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, why: str
+) -> None:
+    folder = shutil.copytree(made / "own" / NAME, tmp_path / NAME)
     for path in (folder / "checks.py", folder / "hidden.py"):
         path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
-    refused = typed(tmp_path, "hint", "11.1")
-    assert refused.returncode == 2 and why in refused.stderr and str(folder) in refused.stderr
+    monkeypatch.setenv("DSPARK_MINI_LESSONS", str(tmp_path))
+    monkeypatch.setattr(own, "__path__", [str(tmp_path)])
+    with pytest.raises(UserError) as refused:
+        own.own_tasks(TASKS)
+    for name in [name for name in sys.modules if name.startswith(f"{own.__name__}.")]:
+        del sys.modules[name]
+    assert why in str(refused.value) and str(folder) in str(refused.value)

@@ -51,19 +51,18 @@ def graded(*cells: CellJson) -> Any:
     return namespace[F]()
 
 
-def test_every_cell_of_the_learner_runs_in_its_order() -> None:
+def test_cells_run_in_their_order_a_locked_one_as_it_was_handed_out_and_a_check_not_at_all() -> None:
     cells = [cell("a = 1"), cell("b = 2", "task-2-4"), cell("c = 3", "helper"), cell(["d = 4\n", "e = 5"])]
     assert sources(*cells) == ["a = 1", "b = 2", "c = 3", "d = 4\ne = 5"]
-
-
-def test_a_locked_cell_runs_as_it_was_handed_out_and_a_check_not_at_all() -> None:
     picture = cell(ORIGINALS[PICTURE].source, id=PICTURE)
     given = cell("raise KeyError", "given-record")
     locked = [cell("np = None", SETUP), cell("raise KeyError", "check-2-4"), picture, given]
     assert sources(*locked) == [ORIGINALS["given-record"].source]
 
 
-def test_an_answer_in_a_locked_cell_counts_as_after_merging_two_cells() -> None:
+def test_an_answer_in_a_locked_cell_counts_as_after_merging_two_cells_and_most_tasks_name_the_lesson() -> None:
+    answers = [cell(answer(1, name)) for name in ("schedule_prefixes", F, "conditional_acceptance")]
+    assert lesson_of(read_cells(notebook(*answers))) == LESSON
     for name in ("check-2-3", SETUP, "given-record"):
         assert graded(cell("x = 1\n" + answer(7), name)) == 7
 
@@ -126,11 +125,6 @@ def test_the_definition_that_its_check_sees_counts(cells: tuple[CellJson, ...], 
         assert graded(*cells) == value
 
 
-def test_the_lesson_is_that_of_most_tasks() -> None:
-    cells = [cell(answer(1, name)) for name in ("schedule_prefixes", F, "conditional_acceptance")]
-    assert lesson_of(read_cells(notebook(*cells))) == LESSON
-
-
 def test_every_format_version_gives_the_same_cells() -> None:
     made = cell(answer(1), "task-2-4")
     old = {"cell_type": "code", "input": answer(1), "metadata": made["metadata"], "language": "python"}
@@ -170,7 +164,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.dictionaries(st.sampled_from(["cells", "worksheets", "nbformat"]), json_values | st.lists(json_values)))
 def test_no_json_whatever_breaks_the_reader(document: Any) -> None:
     try:
@@ -178,40 +172,6 @@ def test_no_json_whatever_breaks_the_reader(document: Any) -> None:
     except Unreadable:
         return
     assert all(isinstance(piece.source, str) for piece in pieces_of(cells, LESSON))
-
-
-def test_giant_numbers_and_nan_are_passed_over_at_once() -> None:
-    digits, begin = "9" * 2_000_000, time.process_time()
-    text = notebook(cell(answer(1))).replace(
-        '"metadata": {}', f'"metadata": {{"a": {digits}, "b": NaN, "c": 1e{"9" * 9}}}'
-    )
-    assert [c.source for c in read_cells(text)] == [answer(1)]
-    assert time.process_time() - begin < 2
-
-
-def test_a_cell_that_is_too_long_costs_only_itself_and_too_much_code_the_notebook() -> None:
-    long = answer(1) + "#" * (2 << 20)
-    (first, second) = read_cells(notebook(cell(long), cell(answer(2))))
-    assert (first.defined, second.defined) == (frozenset(), {F})
-    with pytest.raises(Unreadable, match="1 MiB of code"):
-        read_cells(notebook(*[cell("#" * 90_000)] * 12))
-
-
-@pytest.mark.parametrize("kind", ["code", "markdown", "raw"])
-def test_more_cells_than_anybody_writes_are_refused_whatever_their_kind(kind: str) -> None:
-    made = [cell(answer(1)), *({"cell_type": kind, "metadata": {}, "source": ""} for _ in range(19_999))]
-    assert read_cells(notebook(*made))
-    for text in (notebook(*made, made[-1]), json.dumps({"worksheets": [{"cells": made}, {"cells": made[-1:]}]})):
-        with pytest.raises(Unreadable, match="more than 20,000 cells"):
-            read_cells(text)
-
-
-def test_no_text_makes_the_reader_slow() -> None:
-    lines = [" " * 400_000, "def" + " " * 300_000, "async " * 50_000, "=" * 99_000, "x" * 100_000]
-    begin = time.process_time()
-    for line in lines:
-        read_cells(notebook(cell(line)))
-    assert time.process_time() - begin < 2
 
 
 Write = Callable[[str, bytes], Source]
@@ -226,6 +186,37 @@ def write(tmp_path: Path) -> Write:
     return written
 
 
+def test_neither_giant_numbers_nor_long_lines_make_the_reader_slow() -> None:
+    lines = [" " * 400_000, "def" + " " * 300_000, "async " * 50_000, "=" * 99_000, "x" * 100_000]
+    odd, begin = f'"metadata": {{"a": {"9" * 2_000_000}, "b": NaN, "c": 1e{"9" * 9}}}', time.process_time()
+    assert [c.source for c in read_cells(notebook(cell(answer(1))).replace('"metadata": {}', odd))] == [answer(1)]
+    for line in lines:
+        read_cells(notebook(cell(line)))
+    assert time.process_time() - begin < 4
+
+
+def test_a_cell_that_is_too_long_costs_only_itself_and_too_much_code_the_notebook(write: Write) -> None:
+    long = answer(1) + "#" * (2 << 20)
+    (first, second) = read_cells(notebook(cell(long), cell(answer(2))))
+    assert (first.defined, second.defined) == (frozenset(), {F})
+    with pytest.raises(Unreadable, match="1 MiB of code"):
+        read_cells(notebook(*[cell("#" * 90_000)] * 12))
+    for name, data, why in (("a.ipynb", b" " * ((20 << 20) + 1), "20 MiB"), ("a.py", b"#" * ((1 << 20) + 1), "1 MiB")):
+        with pytest.raises(Unreadable, match=why):
+            read_submission(write(name, data))
+    with pytest.raises(Unreadable, match="No such file"):
+        read_submission(Source("a", Path("nowhere.py")))
+
+
+@pytest.mark.parametrize("kind", ["code", "markdown", "raw"])
+def test_more_cells_than_anybody_writes_are_refused_whatever_their_kind(kind: str) -> None:
+    made = [cell(answer(1)), *({"cell_type": kind, "metadata": {}, "source": ""} for _ in range(19_999))]
+    assert read_cells(notebook(*made))
+    for text in (notebook(*made, made[-1]), json.dumps({"worksheets": [{"cells": made}, {"cells": made[-1:]}]})):
+        with pytest.raises(Unreadable, match="more than 20,000 cells"):
+            read_cells(text)
+
+
 @pytest.mark.parametrize("name", ["a.py", "a.ipynb"])
 def test_encodings_with_a_mark_are_read_and_other_bytes_are_unreadable(write: Write, name: str) -> None:
     code = "γ = '∞'\n" + answer(1)
@@ -235,15 +226,6 @@ def test_encodings_with_a_mark_are_read_and_other_bytes_are_unreadable(write: Wr
     for data in (b"x = '\xff'", b"\xff\xfe\x00", b"\xff\xfe\x00\xd8", "é".encode("latin-1")):
         with pytest.raises(Unreadable, match="UTF-8"):
             read_submission(write(name, data))
-
-
-def test_files_over_the_cap_are_unreadable(write: Write) -> None:
-    with pytest.raises(Unreadable, match="20 MiB"):
-        read_submission(write("a.ipynb", b" " * ((20 << 20) + 1)))
-    with pytest.raises(Unreadable, match="1 MiB of code"):
-        read_submission(write("a.py", b"#" * ((1 << 20) + 1)))
-    with pytest.raises(Unreadable, match="No such file"):
-        read_submission(Source("a", Path("nowhere.py")))
 
 
 @pytest.mark.parametrize("name", ["a.py", "a.ipynb"])

@@ -30,6 +30,13 @@ def answers(child: Child) -> bool:
     return asked(child, "good", 1) == Outcome(value=2)
 
 
+def wait_for(condition: Callable[[], bool], seconds: float = 90.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "nothing happened in time"
+        time.sleep(0.02)
+
+
 @pytest.fixture(scope="module")
 def quick() -> Iterator[Path]:
     """The files for a child, with short limits."""
@@ -107,10 +114,8 @@ def still_running(running: Callable[[str], list[int]]) -> Callable[[str], list[i
     """The same, once what has been killed has had time to go."""
 
     def find(marker: str) -> list[int]:
-        for _ in range(60):
-            if not running(marker):
-                break
-            time.sleep(0.05)
+        with contextlib.suppress(AssertionError):
+            wait_for(lambda: not running(marker), 3.0)
         return running(marker)
 
     return find

@@ -87,24 +87,19 @@ def noisy(x: Any) -> Any:
     return x
 
 
-def test_prints_warnings_and_logging_do_not_escape(
+def test_prints_warnings_and_logging_do_not_escape_and_cost_nothing_even_where_they_are_errors(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
 ) -> None:
     stream, streams = io.StringIO(), (sys.stdout, sys.stderr)
-    for handlers in ([], [logging.StreamHandler(stream)]):  # the second was set up in an earlier cell
+    for action, handlers in (("error", []), ("always", [logging.StreamHandler(stream)])):  # set up in an earlier cell
         monkeypatch.setattr(logging.getLogger(), "handlers", handlers)
-        assert outcome(noisy, 3) == Outcome(value=3)
+        with warnings.catch_warnings(), np.errstate(all="raise" if action == "error" else "warn"):
+            warnings.simplefilter(action)  # type: ignore[arg-type]
+            before = list(warnings.filters)
+            assert outcome(noisy, 3) == Outcome(value=3)
+            assert list(warnings.filters) == before
     assert capfd.readouterr() == ("", "") and not recwarn.list and stream.getvalue() == ""
     assert (sys.stdout, sys.stderr) == streams
-
-
-@pytest.mark.parametrize("action", ["error", "always"])
-def test_warnings_cost_nothing_even_where_they_are_errors(action: Any) -> None:
-    with warnings.catch_warnings(), np.errstate(all="raise" if action == "error" else "warn"):
-        warnings.simplefilter(action)
-        before = list(warnings.filters)
-        assert outcome(noisy, 3) == Outcome(value=3)
-        assert list(warnings.filters) == before
 
 
 def test_output_comes_back_after_an_exception_and_after_a_change_of_the_streams(

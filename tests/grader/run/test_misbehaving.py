@@ -16,7 +16,7 @@ from grader.run import process
 from grader.run.child.calling import Outcome, call
 from grader.run.child.wire import Opaque
 from grader.run.process import Child, Piece
-from tests.attacks.test_wire import FORGE
+from tests.attacks.test_reach import FORGE
 from tests.grader.run.conftest import ENDS, GOOD, HANGS, answers, asked
 
 pytestmark = [
@@ -32,17 +32,7 @@ BAD: dict[str, tuple[str, Any]] = {
     "swallows": ("while True:\n        try:\n            while True: pass\n        except BaseException: pass", HANGS),
     "bomb": ("import numpy as np\n    return float(np.ones(1 << 29).sum())", "MemoryError"),
     "floods_descriptors": ("import os\n    while True: os.write(1, b'x' * 10**5) and os.write(2, b'y' * 10**5)", HANGS),
-    "writes_a_lot": (
-        "import os\n    for n in range(20): print('x' * 10**6), os.write(1, b'x' * 10**6)\n    return 5",
-        Outcome(5),
-    ),
-    "kills_itself": ("import os, signal\n    os.kill(os.getpid(), signal.SIGKILL)", ENDS),
     "stops_itself": ("import os, signal\n    os.kill(os.getpid(), signal.SIGSTOP)", HANGS),
-    "overflows_the_stack": (
-        "import sys\n    sys.setrecursionlimit(10**8)\n    class A:\n"
-        "        def __getattr__(self, name): return getattr(self, name + 'a')\n    A().x",
-        None,
-    ),
     "returns_a_huge_array": ("import numpy as np\n    return np.zeros(1 << 23)", Opaque("ndarray")),
     "leaves_a_thread": (
         "import threading, time\n    threading.Thread(target=time.sleep, args=(60,)).start()\n    return 5",
@@ -73,7 +63,7 @@ def test_after_a_function_that_misbehaves_the_next_one_still_answers(
         assert got == expected
     elif isinstance(expected, str):
         assert got.error == expected and not got.died and not got.timed_out
-    elif expected is not None:
+    else:
         assert got.error is None and got.value == expected
     assert answers(misbehaving)
     assert len(running(str(misbehaving.library))) <= 1
@@ -108,13 +98,6 @@ def test_calls_stop_after_one_that_hangs_or_dies_and_the_next_are_answered(
     assert [outcome.error for outcome in child.outcomes("count", [call(), call()])] == [None, None]
 
 
-def test_large_answers_of_many_calls_do_not_block_each_other(start: Start) -> None:
-    child = start("import numpy as np\ndef f(x):\n    return np.repeat(x, 20)\n")
-    got = child.outcomes("f", [call(np.full(1000, float(i))) for i in range(30)])
-    assert [outcome.value.shape for outcome in got] == [(20_000,)] * 30
-    assert [outcome.value[-1] for outcome in got] == list(range(30))
-
-
 def test_a_number_that_only_equals_the_right_one_ends_the_child(start: Start) -> None:
     child = start(FORGE + "def f(n):\n    forge(d(number=float(n), value=7))\n" + GOOD)
     assert asked(child, "f", child.number + 1) == ENDS and answers(child)
@@ -138,9 +121,13 @@ def test_what_a_function_says_after_its_answer_reaches_no_other_function(start: 
     assert answers(child)
 
 
-def test_replies_to_one_batch_are_bounded_together(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_replies_to_one_batch_arrive_in_order_and_are_bounded_together(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child = start("import numpy as np\ndef f(n):\n    return np.full(n, n)\n" + GOOD)
+    done = child.outcomes("f", [call(20_000 + i) for i in range(30)])
+    assert [(outcome.value.shape, outcome.value[-1]) for outcome in done] == [((n,), n) for n in range(20_000, 20_030)]
     monkeypatch.setattr(process, "MAX_BATCH", 4 << 20)
-    child = start("import numpy as np\ndef f(n):\n    return np.zeros(n)\n" + GOOD)
     done = child.outcomes("f", [call(1 << 18) for _ in range(10)])  # 2 MiB each
     assert len(done) < 10 and done[-1].died
     assert answers(child)

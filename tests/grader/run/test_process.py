@@ -5,7 +5,6 @@ replies, stand in test_misbehaving.py; what only the sandbox promises stands in 
 """
 
 import os
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -122,31 +121,19 @@ def fork_of_a_process_that_is_gone():
 """
 
 
-def test_no_process_that_a_function_starts_survives_close(
+PIECES = ["import os, time\nif os.fork() == 0: time.sleep(60)", "if os.fork() == 0:\n    time.sleep(60)\nos._exit(0)"]
+
+
+def test_no_process_that_a_piece_or_a_function_starts_survives_close_or_the_one_that_started_it(
     start: Start, own: Path, running: Processes, still_running: Processes
 ) -> None:
-    child = start(STAYS + GOOD)
+    child = start(*PIECES, STAYS + GOOD)
     for name in ("fork", "forks_of_forks", "busy_fork", "fork_that_ignores_signals", "another_program"):
         assert asked(child, name) == Outcome()
         assert answers(child)
-    assert len(running(str(own))) >= 8
-    child.close()
-    assert still_running(str(own)) == []
-
-
-def test_no_process_survives_the_one_that_started_it(start: Start, own: Path, still_running: Processes) -> None:
-    child = start(STAYS + GOOD)
+    assert len(running(str(own))) >= 9
     assert asked(child, "fork_of_a_process_that_is_gone") in (ENDS, HANGS)
     assert still_running(str(own)) == []
-    assert answers(child)
-
-
-def test_pieces_that_start_processes_leave_nothing(start: Start, own: Path, still_running: Processes) -> None:
-    child = start(
-        "import os, time\nif os.fork() == 0: time.sleep(60)",
-        "if os.fork() == 0:\n    time.sleep(60)\nos._exit(0)",
-        GOOD,
-    )
     assert answers(child)
     child.close()
     assert still_running(str(own)) == []
@@ -232,21 +219,3 @@ def test_changes_errors_and_odd_results_are_the_same_in_a_child(quick: Path) -> 
         for expected in ([0, 1, 2], [0, 1], {"a": 1}, [[1]], 1.0, [1.0]):
             assert same_value(expected, here.value) == same_value(expected, there.value), odd
     child.close()
-
-
-def test_children_work_side_by_side_in_threads(own: Path, running: Processes) -> None:
-    results: list[Any] = []
-
-    def one(n: int) -> None:
-        child = Child(own, [Piece(f"def f(x):\n    return [x, {n}]", "cell")], sandbox=False)
-        try:
-            results.extend(asked(child, "f", i).value == [i, n] for i in range(20))
-        finally:
-            child.close()
-
-    threads = [threading.Thread(target=one, args=(n,)) for n in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == [True] * 40 and not running(str(own))

@@ -1,7 +1,6 @@
 """A learner's commands where the system has no signals, process groups, limits of resources or select on pipes."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -13,10 +12,11 @@ import pytest
 
 from dspark_mini.workspace import ROOT, copy_lessons
 from grader.read.submissions import tasks_of
+from tests.commands import variables
 
 LESSON = "02_parallel_drafting"
 SIMULATION = Path(__file__).with_name("windows_like.py")
-QUICK = "from grader.run import process; process.CALL_SECONDS = process.CELL_SECONDS = 0.5"
+QUICK = "from grader.run import process; process.CALL_SECONDS = process.CELL_SECONDS = process.GRACE_SECONDS = 0.5"
 MAIN, PYTEST = "from dspark_mini.cli import main; main()", "import pytest; sys.exit(pytest.main(sys.argv[1:]))"
 SEES_IMPORTS = "import atexit; atexit.register(lambda: print('imported', *sys.modules)); "
 ENDLESS = """
@@ -33,13 +33,8 @@ def run(folder: Path, *words: str, code: str = MAIN) -> subprocess.CompletedProc
     """Run Python code with the simulation in front of it."""
     start = f"FILE = {str(SIMULATION)!r}; exec(open(FILE, encoding='utf-8').read()); simulate()"
     command = [sys.executable, "-c", f"{start}; {QUICK}; {code}", *words]
-    variables = os.environ | {
-        "COLUMNS": "100",
-        "NO_COLOR": "1",
-        "PYTHONPATH": str(ROOT),
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-    }
-    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, timeout=300)
+    environment = variables(COLUMNS="100", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=300)
     out, err = (stream.decode("cp1252") for stream in (done.stdout, done.stderr))
     return subprocess.CompletedProcess(words, done.returncode, out, err)
 

@@ -17,23 +17,10 @@ from typing import Any
 FILE = globals().get("FILE") or __file__
 ABSENT_MODULES = ("fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty")
 ABSENT_IN_OS = (
-    *(
-        "fork",
-        "forkpty",
-        "killpg",
-        "nice",
-        "getpgid",
-        "getpgrp",
-        "setpgid",
-        "setsid",
-        "wait",
-        "wait3",
-        "wait4",
-        "waitid",
-    ),
-    *("chown", "chroot", "fchmod", "fchown", "getgid", "getuid", "getegid", "geteuid", "getgroups", "getloadavg"),
+    *("fork", "forkpty", "killpg", "getpgid", "getpgrp", "setpgid", "setsid", "wait", "wait3", "wait4", "waitid"),
+    *("chown", "nice", "fchmod", "fchown", "getgid", "getuid", "getegid", "geteuid", "getgroups", "getloadavg"),
     *("memfd_create", "mkfifo", "mknod", "pidfd_open", "pipe2", "posix_spawn", "pread", "pwrite", "sched_getaffinity"),
-    *("set_blocking", "statvfs", "sysconf", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"),
+    *("chroot", "set_blocking", "statvfs", "sysconf", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"),
 )
 PRESENT_IN_SIGNAL = {"SIGABRT", "SIGFPE", "SIGILL", "SIGINT", "SIGSEGV", "SIGTERM", "SIG_DFL", "SIG_IGN"}
 ABSENT_IN_SIGNAL = ("alarm", "getitimer", "pause", "pthread_kill", "pthread_sigmask", "setitimer", "siginterrupt")
