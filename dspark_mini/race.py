@@ -233,24 +233,31 @@ def _mismatch(
     return {"prompt": number, "position": position, "gap": float(best - second)}
 
 
-def verify_ratio(model: Any, context: Sequence[int], repeats: int = 25) -> float:
-    """Measure how much longer the target takes to verify a block than to decode one token.
+def verify_ratio(model: Any, context: Sequence[int]) -> float:
+    """Measure how much longer the target takes to verify a block than to decode one token; see forward_times."""
+    times = forward_times(model, context, (1, BLOCK_SIZE + 1))
+    return times[BLOCK_SIZE + 1] / times[1]
+
+
+def forward_times(model: Any, context: Sequence[int], sizes: Sequence[int], repeats: int = 25) -> dict[int, float]:
+    """Measure the target's forward, T(n).
 
     Args:
         model: A SmallLM.
         context: At least one token; the forwards continue it.
-        repeats: Number of forwards of each size; the two sizes alternate.
+        sizes: Numbers of tokens n; they take turns, so that a slow moment of the machine hits all of them.
+        repeats: Forwards of each size, after one that is not counted.
 
     Returns:
-        The median time for γ + 1 tokens divided by the median time for one.
+        Median seconds by n.
     """
     model.clear()
     model.target.forward(list(context))
-    times: dict[int, list[float]] = {1: [], BLOCK_SIZE + 1: []}
-    for _ in range(repeats):
+    times: dict[int, list[float]] = {size: [] for size in sizes}
+    for _ in range(repeats + 1):
         for size, seconds in times.items():
             start = time.perf_counter()
             model.target.forward([context[0]] * size)
             seconds.append(time.perf_counter() - start)
             model.target.cache.drop(size)
-    return float(np.median(times[BLOCK_SIZE + 1]) / np.median(times[1]))
+    return {size: float(np.median(seconds[1:])) for size, seconds in times.items()}

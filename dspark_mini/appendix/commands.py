@@ -1,4 +1,4 @@
-"""The commands `dspark-mini appendix train`, `reproduce`, `report`, `inspect` and `smollm`."""
+"""The commands `dspark-mini appendix train`, `reproduce`, `bench`, `report`, `inspect` and `smollm`."""
 
 from __future__ import annotations
 
@@ -69,20 +69,45 @@ def reproduce(
 
 
 @app.command()
-def report(
-    evidence: Annotated[Path, typer.Option(help="Results that `reproduce` wrote.")] = EVIDENCE / "evidence.json",
-    docs: Annotated[Path, typer.Option(help="Text with the marks between which to write.")] = Path("docs/results.md"),
+def bench(
+    out: Annotated[Path, typer.Option(help="Directory for bench.json and the pictures.")] = Path("build/bench"),
+    device: Annotated[str, typer.Option(help="cpu, cuda or mps.")] = "cpu",
+    minutes: Annotated[
+        float | None, typer.Option(min=0.0, help="About how long it may take. Default: 10, and 2 on the CPU.")
+    ] = None,
 ) -> None:
-    """Write the comparison with the paper from evidence.json into docs/results.md."""
+    """Measure all that a GPU is needed for: race, equal texts, sampling's law, forwards, and the scheduler."""
+    from dspark_mini.backends import model_errors, restart_on_one_thread
+
+    restart_on_one_thread()
+    require_torch(device)
+    from dspark_mini.appendix.bench import measure
+
+    with model_errors(device):
+        measure(out, device, (2.0 if device == "cpu" else 10.0) if minutes is None else minutes, typer.echo)
+    typer.echo(f"Results are in {out / 'bench.json'}, with pictures for light and dark pages next to it.")
+
+
+@app.command()
+def report(
+    results: Annotated[
+        Path | None, typer.Option(help="Directory of evidence.json, race-*.json and bench*.json. Default: the kit's.")
+    ] = None,
+    docs: Annotated[Path, typer.Option(help="Text with the marks between which to write.")] = Path("docs/results.md"),
+    check: Annotated[bool, typer.Option("--check", help="Only say whether the text agrees with the results.")] = False,
+) -> None:
+    """Write what was measured into docs/results.md, from the JSON files that hold it."""
     require_torch("cpu")
-    from dspark_mini.appendix.evidence.experiments import read_results
-    from dspark_mini.appendix.evidence.report import write_report
+    from dspark_mini.appendix.evidence.documents import RESULTS, write_report, written_anew
 
     try:
-        write_report(read_results(evidence), docs)
+        if not check:
+            write_report(results or RESULTS, docs)
+        elif written_anew(results or RESULTS, docs) != docs.read_text(encoding="utf-8"):
+            raise UserError(f"{docs} differs from the results; `dspark-mini appendix report` writes it anew.")
     except (OSError, ValueError) as error:
         raise UserError(str(error)) from error
-    typer.echo(f"The comparison is in {docs}.")
+    typer.echo(f"{docs} agrees with the results.")
 
 
 @app.command()

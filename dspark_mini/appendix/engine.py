@@ -191,7 +191,13 @@ class TorchAutoregressiveDrafter(SelfFedChain, _TorchDrafter):
         return self.logits(self.last[0])
 
 
-def load(folder: Path, device: str = "cpu", drafters: Sequence[str] = DRAFTERS, compiled: bool = False) -> SmallLM:
+def load(
+    folder: Path,
+    device: str = "cpu",
+    drafters: Sequence[str] = DRAFTERS,
+    compiled: bool = False,
+    dtype: torch.dtype = torch.float32,
+) -> SmallLM:
     """Load the small language model into torch, with the same interface as the NumPy one.
 
     Args:
@@ -199,15 +205,16 @@ def load(folder: Path, device: str = "cpu", drafters: Sequence[str] = DRAFTERS, 
         device: cpu, cuda or mps.
         drafters: Names of the drafters to load.
         compiled: See TorchTarget.
+        dtype: Of weights and caches.
 
     Raises:
         ValueError: Weights are missing or do not fit.
     """
     model, tokenizer = load_target(folder / "target.safetensors", device)
-    target = TorchTarget(model, compiled)
+    target = TorchTarget(model.to(dtype), compiled)
     adapters: dict[str, Any] = {}
     for name in drafters:
-        drafter = load_drafter(folder / f"{name}.safetensors", model)
+        drafter = load_drafter(folder / f"{name}.safetensors", model).to(dtype)
         kind = TorchBlockDrafter if isinstance(drafter, BlockDrafter) else TorchAutoregressiveDrafter
         adapters[name] = kind(drafter, target)
     gpu: str | None = "Apple GPU" if target.device.type == "mps" else None

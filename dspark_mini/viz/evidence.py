@@ -212,6 +212,20 @@ def figure_7_8(entry: Entry) -> Picture | None:
     return figure
 
 
+def trees(entry: Entry) -> Picture | None:
+    """Draw the speed of the best chain and the best tree of every number of nodes."""
+    if not entry["ours"]:
+        return None
+    figure, axes = _axes(DOMAINS, "drafts verified, at most", share_y=False)
+    for ax, domain in zip(axes, DOMAINS):
+        for (name, speeds), stroke in zip(entry["ours"]["by_domain"][domain]["tokens_per_second"].items(), STROKES):
+            _curve(ax, range(len(speeds)), [{"mean": speed} for speed in speeds], stroke, name)
+        ax.set_ylim(bottom=0.0)
+    label_axes(axes[0], y="tokens per second")
+    legend(figure, handle_length=3.0)
+    return figure
+
+
 def training(entry: Entry) -> Picture | None:
     """Draw how the chance of acceptance rose while the drafters were trained."""
     if not entry["ours"]:
@@ -228,5 +242,5 @@ def training(entry: Entry) -> Picture | None:
 
 PICTURES: dict[str, Callable[[Entry], Picture | None]] = {
     function.__name__: function
-    for function in (table_1, figure_2, figure_3, figure_4, figure_5, figure_6, figure_7_8, training)
+    for function in (table_1, figure_2, figure_3, figure_4, figure_5, figure_6, figure_7_8, trees, training)
 }

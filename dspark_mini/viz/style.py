@@ -137,7 +137,13 @@ def legend(
     figure.legend(handles=list(handles), labels=labels, **style)
 
 
-def svg(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Save a figure as SVG: text as outlines, no date and stable ids, so that equal pictures are equal files."""
+def svg(figure: Figure, path: str | os.PathLike[str], page: str = "none") -> None:
+    """Save a figure as SVG: text as outlines, no date and stable ids, so that equal pictures are equal files.
+
+    Args:
+        figure: What to save.
+        path: File to write.
+        page: Colour of the background.
+    """
     with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": "dspark-mini"}):
-        figure.savefig(path, format="svg", facecolor="none", metadata={"Creator": None, "Date": None})
+        figure.savefig(path, format="svg", facecolor=page, metadata={"Creator": None, "Date": None})

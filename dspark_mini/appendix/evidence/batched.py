@@ -1,7 +1,8 @@
 """Ragged batches: requests of different lengths in one forward.
 
 The rows of all requests pass the linear layers as one flat batch of B rows. In attention, each request's queries are
-padded to the longest request and see that request's slots only, up to their own position.
+padded to the longest request and see that request's slots only, up to their own position. New tensors go to torch's
+default device: `with torch.device("cuda")` around a server runs it on a GPU.
 """
 
 from __future__ import annotations
@@ -41,9 +42,11 @@ class Rows:
 class RaggedCache:
     """Keys and values of all requests, each with slots of its own."""
 
-    def __init__(self, shape: TargetShape, layers: int, requests: int, slots: int) -> None:
+    def __init__(
+        self, shape: TargetShape, layers: int, requests: int, slots: int, dtype: torch.dtype = torch.float32
+    ) -> None:
         size = (layers, requests, shape.kv_heads, slots, shape.head_width)
-        self.keys, self.values = torch.zeros(size), torch.zeros(size)
+        self.keys, self.values = (torch.zeros(size, dtype=dtype) for _ in range(2))
 
     def write(self, layer: int, rows: Rows, keys: Tensor, values: Tensor) -> None:
         """Write keys and values (1, H_kv, B, d_h) into the slots of their rows."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dspark_mini.appendix.evidence import acceptance, confidence, curves, serving
+from dspark_mini.appendix.evidence import acceptance, confidence, curves, serving, tree_search
 from dspark_mini.appendix.evidence.recordings import Recorder
 from dspark_mini.appendix.evidence.settings import EXPERIMENTS, Settings
 from dspark_mini.files import atomic_write
@@ -23,6 +23,7 @@ RUN: dict[str, Callable[[Recorder], dict[str, Any] | None]] = {
     "figure_5": confidence.figure_5,
     "figure_6": confidence.figure_6,
     "figure_7_8": serving.figure_7_8,
+    "trees": tree_search.trees,
     "training": curves.training,
 }
 DIFFERS = acceptance.DIFFERS | confidence.DIFFERS | serving.DIFFERS

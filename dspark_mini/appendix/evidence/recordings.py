@@ -74,6 +74,7 @@ def record(
     temperature: float,
     block_size: int,
     max_new_tokens: int,
+    **steps: Any,
 ) -> Recording:
     """Generate a text for each prompt and record its rounds.
 
@@ -84,12 +85,15 @@ def record(
         temperature: Temperature of target and drafter.
         block_size: γ.
         max_new_tokens: Most tokens per text.
+        steps: Other steps of a round, by name.
     """
-    steps, rounds = Steps(block_size=lambda trace: block_size), []
+    rounds, all_steps = [], Steps(block_size=lambda trace: block_size, **steps)
     for index, prompt in enumerate(texts):
         model.clear()
         rng, end = np.random.default_rng([index, 5147]), [model.tokenizer.end]
-        trace = generate(model.target, model.drafters[drafter], prompt, max_new_tokens, end, temperature, rng, steps)
+        trace = generate(
+            model.target, model.drafters[drafter], prompt, max_new_tokens, end, temperature, rng, all_steps
+        )
         rounds += [(index, round_) for round_ in trace.rounds]
     confidences = np.zeros((len(rounds), block_size))
     for row, (_, round_) in zip(confidences, rounds):

@@ -89,7 +89,7 @@ class Server:
         self.anchors = torch.zeros(requests, dtype=torch.long)
         self.tokens_left = torch.zeros(requests, dtype=torch.long)
         self.outputs: list[list[int]] = [[] for _ in range(requests)]  # the unfinished texts
-        self.generator = torch.Generator().manual_seed(seed)
+        self.generator = torch.Generator(model.embedding.weight.device).manual_seed(seed)
         self.admit(torch.ones(requests, dtype=torch.bool))
 
     def admit(self, free: Tensor) -> None:
@@ -129,7 +129,7 @@ class Server:
             if trim is not None:
                 hidden, marks[1] = self.block(), time.perf_counter()
                 drafts, marks[2] = self.chain(hidden), time.perf_counter()
-                lengths, marks[3] = trim(drafts.confidences.double().numpy()), time.perf_counter()
+                lengths, marks[3] = trim(drafts.confidences.double().cpu().numpy()), time.perf_counter()
             emitted, ended = self.verify(drafts, torch.tensor(lengths))
             marks.append(time.perf_counter())
             for part, begin, end in zip(PARTS, marks, marks[1:]):

@@ -65,13 +65,14 @@ def figure_7_8(recorder: Recorder) -> dict[str, Any] | None:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        ours: dict[str, Any] = {"how": HOW, "hardware": hardware("torch", "cpu", None)}
+        ours: dict[str, Any] = {"how": HOW, "hardware": hardware("torch", settings.device, None)}
         for traffic, (domains, chosen) in TRAFFIC.items():
             open_server, rows = _server_factory(settings, domains), []
             runs = [recorder.recording("dspark", domain) for domain in domains]
             for requests in settings.concurrency[chosen]:
                 recorder.say(f"  {traffic}, {requests} requests at a time")
-                rows.append(compare_ways(open_server, requests, settings.served_seconds / PASSES, runs))
+                with torch.device(settings.device):
+                    rows.append(compare_ways(open_server, requests, settings.served_seconds / PASSES, runs))
             ours[traffic] = {"concurrency": rows, "holds": check_claims(rows)}
     finally:
         torch.set_num_threads(threads)
@@ -80,7 +81,7 @@ def figure_7_8(recorder: Recorder) -> dict[str, Any] | None:
 
 def _server_factory(settings: Settings, domains: Sequence[str]) -> Callable[[int, int], Server]:
     """Return a function of (requests, seed) that opens a server; its prompts take turns through the domains."""
-    model, tokenizer = load_target(settings.file("target"))
+    model, tokenizer = load_target(settings.file("target"), settings.device)
     drafter = load_drafter(settings.file("dspark"), model)
     assert isinstance(drafter, BlockDrafter)
     texts = [prompts(tokenizer, domain, settings.prompts) for domain in domains]

@@ -10,7 +10,7 @@ from typing import Any
 from dspark_mini.appendix.plan import DEPTHS, SEEDS, block_name, layers_name, seed_name
 from dspark_mini.kinds import number, whole
 
-EXPERIMENTS = ("table_1", "figure_2", "figure_3", "figure_4", "figure_5", "figure_6", "figure_7_8", "training")
+EXPERIMENTS = ("table_1", "figure_2", "figure_3", "figure_4", "figure_5", "figure_6", "figure_7_8", "trees", "training")
 FORMAT = 2  # of the results; those of another one are measured again
 HEADS = ("dspark", "dspark-gated", "dspark-rnn", "domino")
 COMPARED = ("autoregressive", "dflash", "dflash-ce", *HEADS)  # the drafters of Table 1
@@ -22,6 +22,7 @@ DRAFTERS = {  # those of the figures
     "figure_5": ("dspark",),
     "figure_6": ("dspark",),
     "figure_7_8": ("dspark",),
+    "trees": ("dspark",),
     "training": (),
 }
 
@@ -37,6 +38,7 @@ class Settings:
     max_new_tokens: int = 128  # per text
     concurrency: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)  # requests decoded together, R
     served_seconds: float = 6.0  # spent on each way to choose verify lengths, for each R
+    device: str = "cpu"  # that serves; recordings are made in NumPy
 
     def __post_init__(self) -> None:
         whole("prompts", self.prompts, low=2)  # one half fits temperatures, the other tests them
@@ -79,7 +81,7 @@ class Settings:
         if experiment == "table_1":
             out["training_seeds"] = list(self.seeds)
         if experiment == "figure_7_8":
-            out |= {"concurrency": list(self.concurrency), "served_seconds": self.served_seconds}
+            out |= {"concurrency": list(self.concurrency), "served_seconds": self.served_seconds, "device": self.device}
         if experiment == "training":
             out["records"] = sorted(path.name for path in self.weights.glob("*.training.json"))
         return out

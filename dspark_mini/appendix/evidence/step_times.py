@@ -62,7 +62,7 @@ def measure_step_times(server: Server, seed: int = 0) -> StepTimes:
     seconds: dict[int, list[float]] = {batch: [] for batch in (0, *batches)}  # 0 is the draft
     for repeat in range(REPEATS + 1):  # in turns, so that a slow moment of the machine hits all of them
         for batch, measured in seconds.items():
-            time_taken = _time(_draft(server) if batch == 0 else _verify(server, batch, rng))
+            time_taken = timed(_draft(server) if batch == 0 else _verify(server, batch, rng))
             if repeat:  # the first call of a size is slower
                 measured.append(time_taken)
     draft, *verify = (float(np.median(measured)) for measured in seconds.values())
@@ -83,13 +83,16 @@ def _draft(server: Server) -> Callable[[], object]:
 
 def _verify(server: Server, batch: int, rng: np.random.Generator) -> Callable[[], object]:
     requests = len(server.starts)
-    lengths = torch.from_numpy(random_lengths(batch - requests, requests, server.block_size, rng))
+    lengths = torch.tensor(random_lengths(batch - requests, requests, server.block_size, rng).tolist())
     rows = Rows.after(server.starts, 1 + lengths)
     tokens = server.anchors[rows.owner]
     return lambda: ragged_forward(server.model, server.cache, tokens, rows)
 
 
-def _time(call: Callable[[], object]) -> float:
+def timed(call: Callable[[], object]) -> float:
+    """Return the seconds that a call takes, the work that it gives to a GPU included."""
     start = time.perf_counter()
     call()
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
     return time.perf_counter() - start

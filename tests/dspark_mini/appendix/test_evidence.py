@@ -12,19 +12,23 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from dspark_mini.appendix import bench  # noqa: E402
 from dspark_mini.appendix.drafters import make_drafter  # noqa: E402
 from dspark_mini.appendix.evidence import acceptance, confidence, serving  # noqa: E402
+from dspark_mini.appendix.evidence.documents import RESULTS, SECTIONS, write_report, written_anew  # noqa: E402
 from dspark_mini.appendix.evidence.experiments import reproduce  # noqa: E402
 from dspark_mini.appendix.evidence.recordings import Recorder, Recording  # noqa: E402
 from dspark_mini.appendix.evidence.replayed import possible_gains  # noqa: E402
-from dspark_mini.appendix.evidence.report import BEGIN, END, write_report  # noqa: E402
 from dspark_mini.appendix.evidence.settings import EXPERIMENTS, Settings  # noqa: E402
 from dspark_mini.appendix.evidence.statistics import area_under_curve, over_repeats, ratio  # noqa: E402
 from dspark_mini.appendix.evidence.step_times import StepTimes, random_lengths  # noqa: E402
+from dspark_mini.appendix.evidence.tree_search import best_shapes, rank_chances, widths  # noqa: E402
 from dspark_mini.appendix.model import Target  # noqa: E402
 from dspark_mini.appendix.training import save_model  # noqa: E402
+from dspark_mini.drafts import draw_distinct  # noqa: E402
 from dspark_mini.paper import PAPER, percent  # noqa: E402
 from dspark_mini.shapes import DrafterShape, TargetShape  # noqa: E402
+from dspark_mini.trees import verify_tree_sampling  # noqa: E402
 from dspark_mini.viz.evidence import PICTURES  # noqa: E402
 from dspark_mini.words import Tokenizer, collect_words  # noqa: E402
 
@@ -165,6 +169,19 @@ def test_no_way_to_choose_verify_lengths_gains_more_than_the_oracle() -> None:
     assert gains["oracle"]["mean"] > gains["scheduled"]["mean"] + 0.02 and gains["scheduled"]["low"] > 1.02
 
 
+def test_the_best_tree_is_found_and_siblings_are_accepted_as_often_as_the_verifier_accepts_them() -> None:
+    shapes = best_shapes(np.array([[0.6, 0.2], [0.5, 0.1]]), 4)
+    assert [value for value, _ in shapes] == pytest.approx([0.0, 0.6, 0.9, 1.1, 1.2])
+    assert [widths(shape) for _, shape in shapes] == [[], [1], [1, 1], [2, 1], [2, 2]]
+    p, q, rng = np.array([0.1, 0.2, 0.7]), np.array([0.5, 0.3, 0.2]), np.random.default_rng(0)
+    chances = np.mean([rank_chances(p, q, 2, rng) for _ in range(2000)], axis=0)
+    q_rows, p_rows, accepted = np.tile(q, (3, 1)), np.tile(p, (3, 1)), np.zeros(2)
+    for _ in range(2000):
+        path = verify_tree_sampling(draw_distinct(q, 2, rng), [-1, -1], q_rows, p_rows, rng)["path"]
+        accepted[path] += 1 / 2000
+    assert chances == pytest.approx(accepted, abs=0.05)
+
+
 def test_the_lagged_budget_uses_confidences_two_rounds_old() -> None:
     trim = serving.ways_to_trim(np.array([0.0, 9.0, 8.9, 8.8]))["lagged budget"]
     assert trim is not None
@@ -207,10 +224,12 @@ def test_every_experiment_runs_once_and_names_missing_weights(weights: Path, tmp
     assert any("dflash" in sentence for sentence in results["table_1"]["missing"])
     assert results["figure_3"]["ours"]["tau"]["dspark"][0] is None and results["figure_5"]["missing"] == []
     docs = tmp_path / "results.md"
-    docs.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
-    write_report(results, docs)
+    docs.write_text("\n".join(f"before\n<!-- {s}: begin -->\nold\n<!-- {s}: end -->\nafter" for s in SECTIONS))
+    write_report(tmp_path, docs)
     text = docs.read_text(encoding="utf-8")
-    assert text.startswith("before\n") and text.endswith("\nafter\n") and "\nold\n" not in text and "None" not in text
+    assert text.count("before\n") == text.count("\nafter") == len(SECTIONS) and "None" not in text
+    assert text.count("\nold\n") == 2 and "No GPU was measured" in text  # there are no races
+    assert written_anew(tmp_path, docs) == text and "No shape can gain more than" in text
     assert all(f"| **{title}" in text and f"- **{title}" in text for title in ("Table 1", "Figure 4", "Figure 7, 8"))
     cut = results["figure_5"]["ours"]["by_domain"]["math"]
     assert (
@@ -225,6 +244,29 @@ def test_every_experiment_runs_once_and_names_missing_weights(weights: Path, tmp
     assert again == results and said == ["figure_5", "figure_7_8"]  # nothing ran again
     other = reproduce(tmp_path, replace(settings, prompts=3, only=("figure_5",)))["figure_5"]
     assert other["ours"]["by_domain"]["math"][0]["accepted"]["n"] == 3  # other settings, another run
+
+
+def test_the_bench_measures_all_of_it_and_the_figures_in_the_docs_are_those_of_the_results(
+    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = {"SHIPPED": weights, "DRAFTERS": ("dspark",), "METHODS": ("dspark",), "LONGEST": 8, "LOADS": (1,)}
+    small |= {"REQUESTS": (2,), "REPEATS": 1, "SAMPLES": 20, "LAW_TEXTS": 300}
+    for name, value in small.items():
+        monkeypatch.setattr(bench, name, value)
+    monkeypatch.setattr("dspark_mini.race.FEWEST_PROMPTS", 1)
+    results = bench.measure(tmp_path, "cpu", 0.0, print)
+    assert json.loads((tmp_path / "bench.json").read_text()) == results
+    assert list(results["variants"]) == ["float32", "bfloat16"] and results["law"]["p"] > 0.04
+    assert all(run["identical"] for run in results["variants"]["float32"]["greedy"] if run["method"] == "dspark")
+    assert len(results["batched"]["bfloat16"]["2"]) == 16 and {"1", "16", "256"} <= set(
+        results["variants"]["float32"]["forward_seconds"]
+    )
+    assert {path.stem.rpartition("-")[2] for path in tmp_path.glob("*.svg")} == {"light", "dark"}
+    results["hardware"]["accelerator"] = "a GPU"
+    (tmp_path / "bench.json").write_text(json.dumps(results))
+    docs = Path(__file__).parents[3] / "docs" / "results.md"
+    assert "a GPU, torch" in written_anew(tmp_path, docs) and "**No GPU" not in written_anew(tmp_path, docs)
+    assert written_anew(RESULTS, docs) == docs.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
