@@ -24,7 +24,7 @@ from dspark_mini.verification import cut_output, verify_greedy, verify_sampling
 
 __all__ = ["Drafter", "Round", "Steps", "Target", "Trace", "TreeSteps", "generate"]
 
-_now = time.perf_counter
+clock = time.perf_counter  # of the seconds in a Round
 
 
 def never_trim(confidences: Sequence[float]) -> int:
@@ -146,17 +146,17 @@ def _begin(setup: _Setup, prompt: Sequence[int]) -> None:
 def _chain_round(setup: _Setup, anchor: int, block_size: int, left: int) -> Round:
     """Draft γ tokens one after the other, verify the first ℓ and commit the accepted ones; γ = 0 decodes plainly."""
     target, drafter, steps = setup.target, setup.drafter, setup.steps
-    times, drafted, confidences, q = [_now(), _now()], list[int](), list[float](), np.zeros((0, 0))
+    times, drafted, confidences, q = [clock(), clock()], list[int](), list[float](), np.zeros((0, 0))
     # Draft: tokens x_1..x_γ, and the rows q (γ, V) that they were drawn from.
     if drafter is not None and block_size:
         base = drafter.block_logits(anchor, block_size)  # (γ, V)
-        times[1] = _now()
+        times[1] = clock()
         drafted, q = _draft_chain(drafter, base, anchor, block_size, setup)
         confidences = drafter.confidences(anchor, drafted, base)
     # Trim: only the first ℓ drafts will be verified.
     length = kinds.whole("steps.trim", steps.trim(confidences) if drafted else 0, 0, len(drafted))
     drafts = drafted[:length]
-    times.append(_now())
+    times.append(clock())
     # Verify: one forward scores the anchor and ℓ drafts.
     logits = target.forward([anchor, *drafts])  # (1 + ℓ, V)
     if setup.temperature:
@@ -165,13 +165,13 @@ def _chain_round(setup: _Setup, anchor: int, block_size: int, left: int) -> Roun
     else:
         verdict = steps.verify_greedy(drafts, logits)
     accepted, tokens = verdict["accepted"], verdict["tokens"]
-    times.append(_now())
+    times.append(clock())
     # Commit: rejected drafts leave the target's cache, and so do tokens past the end of the output.
     emitted = steps.cut(tokens, setup.stop_tokens, left)
     target.cache.drop(steps.rollback(1 + length, accepted) + len(tokens) - len(emitted))
     if drafter is not None:
         drafter.cache.extend([anchor, *emitted[:-1]])
-    times.append(_now())
+    times.append(clock())
     return Round(drafted, None, confidences, length, accepted, list(range(accepted)), emitted, _seconds(times))
 
 
@@ -179,16 +179,16 @@ def _tree_round(setup: _Setup, anchor: int, depth: int, left: int) -> Round:
     """Draft a tree of at most `depth` levels, verify it and commit the accepted path."""
     target, drafter, tree = setup.target, setup.drafter, setup.steps.tree
     assert drafter is not None and tree is not None
-    nodes, times = target.cache.free - 1, [_now()]
+    nodes, times = target.cache.free - 1, [clock()]
     base = drafter.block_logits(anchor, depth)  # (γ, V)
-    times.append(_now())
+    times.append(clock())
     if setup.temperature:
         widths = fitting_widths(tree.widths[:depth], nodes)
         drafted, parents, q = tree.sample(base, anchor, drafter.bias, widths, setup.temperature, setup.rng)
     else:
         grown = tree.build(base, anchor, drafter.bias, tree.width, min(tree.max_nodes, nodes))
         drafted, parents = grown["tokens"], grown["parents"]
-    times.append(_now())
+    times.append(clock())
     logits = target.forward([anchor, *drafted], parents)  # (n + 1, V)
     if setup.temperature:
         verdict = tree.verify_sampling(drafted, parents, q, softmax(logits / setup.temperature), setup.rng)
@@ -197,11 +197,11 @@ def _tree_round(setup: _Setup, anchor: int, depth: int, left: int) -> Round:
     path, tokens = verdict["path"], verdict["tokens"]
     if [(parents[node], drafted[node]) for node in path] != list(zip([-1, *path], tokens[:-1])):
         raise AssertionError(f"The path {path} is not a path of the tree, or its tokens are not {tokens[:-1]}.")
-    times.append(_now())
+    times.append(clock())
     emitted = setup.steps.cut(tokens, setup.stop_tokens, left)
     target.cache.keep_last(1 + len(drafted), [0, *(node + 1 for node in path)][: len(emitted)])
     drafter.cache.extend([anchor, *emitted[:-1]])
-    times.append(_now())
+    times.append(clock())
     return Round(drafted, parents, [], len(drafted), len(path), path, emitted, _seconds(times))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -239,7 +239,13 @@ def verify_ratio(model: Any, context: Sequence[int]) -> float:
     return times[BLOCK_SIZE + 1] / times[1]
 
 
-def forward_times(model: Any, context: Sequence[int], sizes: Sequence[int], repeats: int = 25) -> dict[int, float]:
+def forward_times(
+    model: Any,
+    context: Sequence[int],
+    sizes: Sequence[int],
+    repeats: int = 25,
+    clock: Callable[[], float] | None = None,
+) -> dict[int, float]:
     """Measure the target's forward, T(n).
 
     Args:
@@ -247,6 +253,7 @@ def forward_times(model: Any, context: Sequence[int], sizes: Sequence[int], repe
         context: At least one token; the forwards continue it.
         sizes: Numbers of tokens n; they take turns, so that a slow moment of the machine hits all of them.
         repeats: Forwards of each size, after one that is not counted.
+        clock: Returns seconds; by default those of the wall.
 
     Returns:
         Median seconds by n.
@@ -254,10 +261,11 @@ def forward_times(model: Any, context: Sequence[int], sizes: Sequence[int], repe
     model.clear()
     model.target.forward(list(context))
     times: dict[int, list[float]] = {size: [] for size in sizes}
+    now = clock or time.perf_counter
     for _ in range(repeats + 1):
         for size, seconds in times.items():
-            start = time.perf_counter()
+            start = now()
             model.target.forward([context[0]] * size)
-            seconds.append(time.perf_counter() - start)
+            seconds.append(now() - start)
             model.target.cache.drop(size)
     return {size: float(np.median(seconds[1:])) for size, seconds in times.items()}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dspark_mini import engine
 from dspark_mini.appendix.evidence.settings import Settings
 from dspark_mini.corpus import DOMAINS
 from dspark_mini.drafters import BlockDrafter
@@ -28,7 +31,7 @@ class Recording:
     confidences: NDArray[np.float64]  # (N, γ) c_k, 0 where nothing was drafted
     accepted: NDArray[np.int64]  # (N,) accepted drafts
     emitted: NDArray[np.int64]  # (N,) tokens added to the text; at most `accepted` if it ended among the drafts
-    seconds: NDArray[np.float64]  # (N, 4) time of each of PARTS
+    seconds: NDArray[np.float64]  # (N, 4) processor time of each of PARTS
 
     @property
     def block_size(self) -> int:
@@ -91,9 +94,10 @@ def record(
     for index, prompt in enumerate(texts):
         model.clear()
         rng, end = np.random.default_rng([index, 5147]), [model.tokenizer.end]
-        trace = generate(
-            model.target, model.drafters[drafter], prompt, max_new_tokens, end, temperature, rng, all_steps
-        )
+        with _processor_time():
+            trace = generate(
+                model.target, model.drafters[drafter], prompt, max_new_tokens, end, temperature, rng, all_steps
+            )
         rounds += [(index, round_) for round_ in trace.rounds]
     confidences = np.zeros((len(rounds), block_size))
     for row, (_, round_) in zip(confidences, rounds):
@@ -106,6 +110,16 @@ def record(
         emitted=np.array([len(round_.emitted) for _, round_ in rounds]),
         seconds=np.array([[round_.seconds.get(part, 0.0) for part in PARTS] for _, round_ in rounds]),
     )
+
+
+@contextmanager
+def _processor_time() -> Iterator[None]:
+    """Time rounds by the processor's clock, which stands still while another program runs."""
+    engine.clock, wall = time.process_time, engine.clock
+    try:
+        yield
+    finally:
+        engine.clock = wall
 
 
 class Recorder:

@@ -7,6 +7,7 @@ programming, and the measured times of a round say which size is fastest. Source
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -50,7 +51,7 @@ def trees(recorder: Recorder) -> dict[str, Any] | None:
             for verify in (verify_sampling, _watching(seen))
         )
         chances = np.array([np.mean(rows, axis=0) if rows else np.zeros(RANKS) for rows in seen])  # (γ, RANKS)
-        forward = forward_times(model, texts[0], range(1, MOST_NODES + 2))
+        forward = forward_times(model, texts[0], range(1, MOST_NODES + 2), clock=time.process_time)
         seconds = dict(zip(PARTS, np.median(timed.seconds, axis=0).tolist()))
         seconds["verify"] = max(0.0, seconds["verify"] - forward[1 + BLOCK_SIZE])  # beside the forward
         ours["by_domain"][domain] = {
