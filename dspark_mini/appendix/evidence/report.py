@@ -15,7 +15,9 @@ Ours = Mapping[str, Any]
 
 def comparison(results: Mapping[str, Any]) -> str:
     """Return the table of what the paper reports and what was measured here, and why they differ."""
-    rows, reasons = ["| the paper | here |", "|---|---|"], []
+    prompts = " or ".join(sorted({str(entry["settings"]["prompts_of_a_domain"]) for entry in results.values()}))
+    rows = [f"{prompts} prompts per domain, γ = 7 and temperature 1 unless stated otherwise.", ""]
+    rows, reasons = [*rows, "| the paper | here |", "|---|---|"], []
     for name, (sentences, here) in ROWS.items():
         if name in results:
             title = name.replace("_", " ").replace("7 8", "7, 8").capitalize()
