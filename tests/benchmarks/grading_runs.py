@@ -1,9 +1,8 @@
-"""What one run of a grader takes: seconds, processor time and memory."""
+"""What one run of a grader takes: seconds and processor time."""
 
 import argparse
 import json
 import os
-import re
 import resource
 import subprocess
 import sys
@@ -20,8 +19,6 @@ class Measured:
 
     seconds: float
     processor_seconds: float
-    peak_mib: float = 0.0  # of the process that was started
-    workers_mib: float = 0.0  # of the largest of its workers
     results: dict[str, float] = field(default_factory=dict)
 
 
@@ -38,35 +35,12 @@ def dspark(folder: Path, target: Path, options: argparse.Namespace) -> Measured:
 
 
 def timed(command: list[str], folder: Path, environment: dict[str, str]) -> Measured:
-    """Run a command to its end, and watch how much memory it and its workers take."""
+    """Run a command to its end."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    process = subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    )
-    peak = workers = 0.0
-    while process.poll() is None:
-        peak = max(peak, peak_mib(process.pid))
-        workers = max([workers, *(peak_mib(pid) for pid in workers_of(process.pid))])
-        time.sleep(0.1)
+    done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     seconds = time.monotonic() - start
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert process.stderr is not None
-    if process.returncode != 0:
-        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {process.stderr.read()[-2000:]}")
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)} ended with {done.returncode}: {done.stderr.decode()[-2000:]}")
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Measured(seconds, used, peak, workers)
-
-
-def peak_mib(pid: int) -> float:
-    try:
-        found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
-    except OSError:
-        return 0.0
-    return int(found[1]) / 1024 if found else 0.0
-
-
-def workers_of(pid: int) -> list[int]:
-    try:
-        return [int(c) for path in Path(f"/proc/{pid}/task").glob("*/children") for c in path.read_text().split()]
-    except OSError:
-        return []
+    return Measured(seconds, used)

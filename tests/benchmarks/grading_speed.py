@@ -3,8 +3,7 @@
 Both get the same folder of submissions of lesson 02 in the same run: right ones, wrong ones and unfinished ones, whose
 scores are known from checking their functions in this process. nbgrader gets every tenth of them, and its time is
 scaled to all of them; with --full it gets all. Processor time is that of all processes together, and says more than
-seconds where others use the machine. Then ten times as many are graded, to see whether the rate stays and how much
-memory it takes.
+seconds where others use the machine.
 """
 
 import argparse
@@ -48,15 +47,12 @@ def main() -> None:
         expected = make_class(course, options.submissions, random.Random(options.seed))
         print(f"{len(expected)} submissions of {LESSON}, {options.jobs} jobs, seed {options.seed}", flush=True)
         compare(course, expected, options)
-        if options.many:
-            scale(course, options)
 
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--submissions", type=int, default=100)
     parser.add_argument("--full", action="store_true", help="let nbgrader grade all of them, not every tenth")
-    parser.add_argument("--many", type=int, default=1000, help="for the rate and the memory; 0 leaves that out")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--unsafe-no-sandbox", action="store_true")
@@ -188,22 +184,6 @@ def nbgrader_environment() -> dict[str, str]:
     """Let nbgrader find its own commands, and its kernels the kit."""
     tools = str(Path(sys.executable).parent)
     return os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-
-
-def scale(course: Path, options: argparse.Namespace) -> None:
-    """Grade a class and a much larger one; print rate and memory of both."""
-    print(f"\n{'submissions':>12}{'seconds':>10}{'a second':>10}{'processor each':>16}{'MiB':>8}{'worker MiB':>12}")
-    students = sorted((course / "submitted").iterdir())
-    for count in (len(students), options.many):
-        folder = course / f"class-{count}"
-        for number in range(count):
-            shutil.copytree(students[number % len(students)], folder / f"s{number:05d}")
-        run = dspark(folder, course / f"class-{count}.json", options)
-        print(
-            f"{count:12}{run.seconds:10.1f}{count / run.seconds:10.2f}{run.processor_seconds / count:16.3f}"
-            f"{run.peak_mib:8.1f}{run.workers_mib:12.1f}",
-            flush=True,
-        )
 
 
 if __name__ == "__main__":

@@ -74,16 +74,13 @@ def test_a_round_shows_what_was_accepted_rejected_and_added(round_: Round, text:
     assert all(mark in legend().plain for mark in ("^word", "[~word~ +5]", "word  "))
 
 
-def test_the_table_fits_80_columns_and_shows_what_does_not_apply_as_a_dash() -> None:
+def test_the_table_fits_80_columns_and_notes_below_it_give_the_cost_of_verifying_and_each_mismatch() -> None:
     out, shares = console(), ["10", "%", "20", "%", "65", "%"]
     out.print(result_table([PLAIN, DSPARK | {"method": "autoregressive"}]))
     rows = printed(out).splitlines()
     assert len(rows) == 3 and max(map(len, rows)) <= 80
     assert rows[1].split() == ["chat", "plain", "1.00", "—", "1234", "1.00", *shares, "—"]
     assert rows[2].split() == ["autoregressive", "5.25", "0.80", "1234", "1.50", *shares, "no"]
-
-
-def test_notes_below_the_table_give_the_cost_of_verifying_the_expectation_and_each_mismatch() -> None:
     machine = hardware("numpy", "cpu", None) | {"threads": 1, "cpu": "a CPU"}
     text = "\n".join(closing_lines([PLAIN, DSPARK], 1.43, machine))
     assert "1.43 times as long over 8 tokens" in text and "chat 1.50 ± 0.21 (1.60)" in text

@@ -1,9 +1,10 @@
-"""The learner's directory: nothing in it is ever lost."""
+"""The learner's directory, in which nothing is ever lost, and files that are written completely or not at all."""
 
 from pathlib import Path
 
 import pytest
 
+from dspark_mini.files import atomic_write
 from dspark_mini.workspace import UserError, copy_lessons, count_hint, find_lesson, lesson_names, reset_lesson
 
 LESSON = "02_parallel_drafting"
@@ -59,3 +60,19 @@ def test_hints_are_counted_whatever_the_state_file_holds(tmp_path: Path, state: 
         (tmp_path / ".hints.json").write_text(state)
     assert [count_hint("2.1", tmp_path) for _ in range(3)] == [1, 2, 3]
     assert count_hint("2.2", tmp_path) == 1
+
+
+@pytest.mark.parametrize("error", [None, ValueError, KeyboardInterrupt])
+def test_a_file_is_replaced_at_the_end_or_stays_as_it_was(tmp_path: Path, error: type[BaseException] | None) -> None:
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+    try:
+        with atomic_write(target) as part:
+            part.write_text("new")
+            assert target.read_text() == "old"
+            if error is not None:
+                raise error
+    except (ValueError, KeyboardInterrupt):
+        pass
+    assert target.read_text() == ("old" if error else "new")
+    assert list(tmp_path.iterdir()) == [target]

@@ -1,5 +1,8 @@
 """Judges and reports: what each judge notices, what a report says of it, and what it keeps to itself."""
 
+import ast
+import dataclasses
+import inspect
 import json
 import math
 from collections.abc import Callable
@@ -12,6 +15,8 @@ from dspark_mini.contracts import generator, integers, number, takes
 from grader.check import text
 from grader.check.judges import Law, LawCase, SameSeed, Values, is_improbable, outcome_text
 from grader.check.report import Report
+from grader.lessons.checks import TASKS
+from grader.lessons.checks.cases import HINTS, SUFFIX
 from grader.lessons.tasks import Hidden, Property, Task, example, values
 from grader.run.child.calling import Call, Outcome, Seed, call
 
@@ -159,29 +164,25 @@ class Counting:
         return [self.outcome] if self.outcome.timed_out or self.outcome.died else [self.outcome] * len(calls)
 
 
-def test_a_stub_is_missing_and_is_asked_once() -> None:
-    caller = Counting(Outcome(error="NotImplementedError"))
-    report = TASK.check(caller, seed=1)
-    assert (report.status, report.points, caller.calls) == ("missing", 0, 1)
-    assert str(report) == "TODO 9.9 is not started."
-
-
-def test_a_function_that_calls_the_stub_of_another_task_is_told_which() -> None:
-    caller = Counting(Outcome(error="NotImplementedError", message="TODO 9.1 (about 2 lines): do it."))
-    report = TASK.check(caller, seed=1)
-    assert (report.status, caller.calls) == ("error", 1)
-    assert "it calls your function of task 9.1, which is not started" in str(report)
+CALLS_A_STUB = "it calls your function of task 9.1, which is not started"
 
 
 @pytest.mark.parametrize(
-    ("outcome", "status"),
-    [(Outcome(error="TimeoutError", timed_out=True), "timeout"), (Outcome(error="ProcessEnded", died=True), "error")],
+    ("outcome", "status", "says"),
+    [
+        (Outcome(error="TimeoutError", timed_out=True), "timeout", "not looked at"),
+        (Outcome(error="ProcessEnded", died=True), "error", "not looked at"),
+        (Outcome(error="NotImplementedError"), "missing", "todo 9.9 is not started."),
+        (Outcome(error="NotImplementedError", message="TODO 9.1 (about 2 lines): do it."), "error", CALLS_A_STUB),
+    ],
 )
-def test_nothing_is_asked_of_a_function_that_hangs_or_dies(outcome: Outcome, status: str) -> None:
+def test_nothing_more_is_asked_of_a_function_that_hangs_or_dies_or_is_a_stub(
+    outcome: Outcome, status: str, says: str
+) -> None:
     caller = Counting(outcome)
     report = TASK.check(caller, seed=1)
     assert (report.status, report.points, caller.calls) == (status, 0, 1)
-    assert "not looked at" in report.to_json()["properties"][1]["message"].lower()
+    assert says in f"{report} {report.to_json()['properties'][1]['message']}".lower()
 
 
 @takes(share=number(), rng=generator())
@@ -221,14 +222,50 @@ def test_laws_and_seeds(function: Function, broken: set[str]) -> None:
     assert failing(COIN.check(function, seed=1)) & {"law", "same_seed"} == broken
 
 
-def test_what_is_impossible_or_certain_is_judged_by_a_single_draw() -> None:
-    for claimed, hits, refused in ((0.0, 0, False), (0.0, 1, True), (1.0, 600, False), (1.0, 599, True)):
-        assert is_improbable(hits, 600, claimed) == refused
-
-
 def test_a_right_law_is_refused_once_in_a_hundred_million_checks() -> None:
     for draws, rare in [(1000, 0.01), (2000, 0.3)]:
         ways = [math.lgamma(draws + 1) - math.lgamma(k + 1) - math.lgamma(draws - k + 1) for k in range(draws + 1)]
         logs = [way + k * math.log(rare) + (draws - k) * math.log(1 - rare) for k, way in enumerate(ways)]
         assert sum(math.exp(log) for k, log in enumerate(logs) if is_improbable(k, draws, rare)) < 1e-8
     assert is_improbable(400, 2000, 0.28) and not is_improbable(2, 1000, 1e-3)
+    for claimed, hits, refused in ((0.0, 0, False), (0.0, 1, True), (1.0, 600, False), (1.0, 599, True)):
+        assert is_improbable(hits, 600, claimed) == refused  # what is impossible or certain, by a single draw
+
+
+# What a stub of the clinic shows is no failing case, and a call costs the grader nothing.
+EVERYWHERE = "8.13"  # its bug shows on every call, so its stub gives the form alone
+
+
+def verdict(task: str, case: Any) -> str:
+    return str(TASKS[task + SUFFIX].check(lambda: case, seed=0))
+
+
+@pytest.mark.parametrize("task", [task for task in HINTS if task != EVERYWHERE])
+def test_bug_does_not_show_on_the_call_in_the_stub(task: str) -> None:
+    text = inspect.getdoc(TASKS[task + SUFFIX].reference) or ""
+    arguments, right = ast.literal_eval(f"({text.split('does not show:')[1]})")
+    assert "a call on which the function is wrong" in verdict(task, (arguments, right))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "right", "says"),
+    [
+        ({"anchor_positions": [0, 10**9], "block_length": 10**9}, None, "numbers up to 1000"),
+        ({"anchor_positions": [0] * 40, "block_length": 2}, None, "at most 32 of them"),
+        ({"anchor_positions": [], "block_length": 2}, None, "at least 1"),
+        ({"anchors": [0, 1]}, None, "anchors"),
+        ({"anchor_positions": [0, 1], "block_length": 2}, [[0] * 4] * 2, "the result that the docstring demands"),
+    ],
+)
+def test_case_that_proves_nothing_says_why(arguments: dict[str, Any], right: Any, says: str) -> None:
+    assert says in verdict("8.1", (arguments, right))
+
+
+def test_bundle_without_oracles_still_tells_whether_the_bug_shows_and_that_this_is_not_all() -> None:
+    task = dataclasses.replace(TASKS["8.3.case"], hidden=None)
+    case = {"cached_positions": [0], "block_size": 2}
+    assert not task.check(lambda: (case, [0, 1])).passed
+    for result in ([1, 2], [7, 7]):
+        report = task.check(lambda result=result: (case, result))  # type: ignore[misc]
+        assert report.passed and "Provisional" in str(report)
+    assert "Provisional" not in verdict("8.3", (case, [1, 2]))

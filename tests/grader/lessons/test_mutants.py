@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from grader.check.diagnosis import ENDLESS, UNSTEADY
+from grader.lessons.checking import evidence_against
 from grader.lessons.checks import TASKS
 from grader.lessons.checks.cases import SUFFIX
 from grader.lessons.mistake_tables import as_if
 from grader.lessons.mistakes import table_of
 from grader.lessons.mutants import Variant, all_variants
-from grader.lessons.checking import evidence_against
 from grader.run.child import calling
 
 SEED = 20260
@@ -34,7 +34,7 @@ def test_reference_agrees_with_its_oracle(task: str) -> None:
 
 @pytest.mark.parametrize("variant", WRONG, ids=label)
 def test_wrong_solution_fails_on_its_named_property_alone(variant: Variant, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calling, "CALL_SECONDS", 1.0)  # some never end
+    monkeypatch.setattr(calling, "CALL_SECONDS", 0.5)  # some never end
     task = TASKS[variant.task]
     (named,) = [p for p in task.properties if p.name == variant.caught_by]
     session = task.session(variant.make(), SEED)
@@ -51,7 +51,7 @@ def test_right_solution_gets_full_marks(variant: Variant) -> None:
 
 @pytest.mark.parametrize("task", [name for name, task in TASKS.items() if task.hidden and task.hidden.oracle])
 def test_a_diagnosis_names_the_mistake(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calling, "CALL_SECONDS", 1.0)
+    monkeypatch.setattr(calling, "CALL_SECONDS", 0.5)
     known = {entry.as_if: (entry.answers, entry.laws) for entry in table_of(TASKS[task].lesson, task).known}
     wrong = [v for v in WRONG if v.task == task and v.generated is None]
     unnamed = [v for v in wrong if not names(TASKS[task].diagnosis(v.make(), SEED).says, v, known)]

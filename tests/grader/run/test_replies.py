@@ -12,11 +12,14 @@ from grader.run.replies import MAX_LINE, MAX_MESSAGE, cell_error_of, loaded_of, 
 ERROR: dict[str, Any] = {"error": "ValueError", "message": "x[2] is bad", "line": 3}
 
 
-def test_a_value_and_an_error_become_outcomes() -> None:
+def test_values_errors_and_the_end_of_loading_become_outcomes() -> None:
     assert outcome_of({"number": 1, "value": [1], "error": None}) == Outcome([1])
     assert outcome_of({"number": 1, "value": None, "changed": True, **ERROR}) == Outcome(
         None, "ValueError", "x[2] is bad", 3, changed=True
     )
+    assert cell_error_of(ERROR | {"error": "MyOwn"}) == CellError("MyOwn", "x[2] is bad", 3)  # before any call
+    errors, defined = loaded_of({"loaded": {1: ERROR}, "defined": ["f", 7, None]}, 2)
+    assert errors == {1: CellError("ValueError", "x[2] is bad", 3)} and defined == {"f"}
 
 
 def test_names_of_known_exceptions_pass_and_one_that_could_tell_what_a_call_was_given_does_not() -> None:
@@ -24,10 +27,6 @@ def test_names_of_known_exceptions_pass_and_one_that_could_tell_what_a_call_was_
         assert outcome_of(ERROR | {"error": name}).error == name
     for name in ("[[0.25, 0.75]]", "Made_up_3_1_4", "", "print", "int", "\ud800"):
         assert outcome_of(ERROR | {"error": name}).error == "Exception"
-
-
-def test_the_error_of_a_cell_keeps_its_name_which_was_there_before_any_call() -> None:
-    assert cell_error_of(ERROR | {"error": "MyOwn"}) == CellError("MyOwn", "x[2] is bad", 3)
 
 
 def test_messages_and_names_are_cut_and_can_be_written_anywhere() -> None:
@@ -59,8 +58,3 @@ def test_a_part_of_a_wrong_type_and_a_forged_end_of_loading_end_the_child() -> N
     for reply in ENDS:
         with pytest.raises(ChildDied):
             loaded_of(reply, 2)
-
-
-def test_an_end_of_loading_gives_errors_and_names() -> None:
-    errors, defined = loaded_of({"loaded": {1: ERROR}, "defined": ["f", 7, None]}, 2)
-    assert errors == {1: CellError("ValueError", "x[2] is bad", 3)} and defined == {"f"}

@@ -111,10 +111,10 @@ def report(folder: Path, members: Class, **more: str) -> tuple[str, str]:
     return said[0], (folder / "alike.html").read_text(encoding="utf-8")
 
 
-def test_ten_copies_in_five_disguises_are_found_among_200_and_nothing_else(tmp_path: Path) -> None:
+def test_ten_copies_in_five_disguises_are_found_among_100_and_nothing_else(tmp_path: Path) -> None:
     rng = random.Random(1)
-    members = independent(200, 0.3, rng)
-    at = rng.sample(range(200), 20)
+    members = independent(100, 0.3, rng)
+    at = rng.sample(range(100), 20)
     planted = [sorted(pair) for pair in zip(at[::2], at[1::2])]
     for number, (source, copy) in enumerate(planted):
         disguise = DISGUISES[number % len(DISGUISES)]
@@ -127,7 +127,7 @@ def test_ten_copies_in_five_disguises_are_found_among_200_and_nothing_else(tmp_p
 
 
 def test_neither_independent_right_solutions_nor_what_everybody_wrote_is_a_pair(tmp_path: Path) -> None:
-    said, page = report(tmp_path, independent(200, 0.0, random.Random(0)))
+    said, page = report(tmp_path, independent(100, 0.0, random.Random(0)))
     assert "0 pairs" in said and "that chance would give" in page
     said, _ = report(tmp_path, independent(1, 0.0, random.Random(0)) * 30)
     assert "0 pairs" in said
