@@ -90,7 +90,8 @@ def save_drafter(folder: Path, drafter: BlockDrafter, target: Target, mask_token
 
     Args:
         folder: Directory to write.
-        drafter: With q/k norms, in the layout of DSpark, over the whole vocabulary.
+        drafter: With q/k norms, in the layout of DSpark. One with a draft vocabulary, which DeepSpec has not, is saved
+            with draft_vocab_size and d2t, as Speculators' are, and without embedding and LM head.
         target: Gives the embedding and the LM head where the drafter has none of its own.
         mask_token: A token that is never an anchor: DeepSpec keeps the mask in its row of the embedding.
 
@@ -102,7 +103,6 @@ def save_drafter(folder: Path, drafter: BlockDrafter, target: Target, mask_token
         ("q/k norms", sizes.qk_norm),
         ("the layout of DSpark", shape.layout == "dspark"),
         (f"one of the heads {', '.join(HEADS)}", shape.head in ("none", *HEADS.values())),
-        ("the whole vocabulary", shape.draft_vocabulary is None),
         ("full attention", not any(drafter.windows)),
     ):
         if not found:
@@ -110,9 +110,14 @@ def save_drafter(folder: Path, drafter: BlockDrafter, target: Target, mask_token
     whole("mask_token", mask_token, 0, sizes.vocabulary - 1)
     state = drafter.state_dict()
     state = {file_name: state[name] for name, file_name in file_names(drafter, NAMES).items()}
-    state[EMBEDDING] = state.get(EMBEDDING, target.embedding.weight).clone()
-    state[EMBEDDING][mask_token] = drafter.mask
-    state.setdefault(LM_HEAD, target.head_weight)
+    if shape.draft_vocabulary is not None:
+        if not torch.equal(drafter.mask, target.embedding.weight[mask_token].to(drafter.mask)):
+            raise ValueError(f"With a draft vocabulary, the mask must be row {mask_token} of the target's embedding.")
+        state["d2t"] = torch.tensor(shape.draft_vocabulary) - torch.arange(len(shape.draft_vocabulary))
+    else:
+        state[EMBEDDING] = state.get(EMBEDDING, target.embedding.weight).clone()
+        state[EMBEDDING][mask_token] = drafter.mask
+        state.setdefault(LM_HEAD, target.head_weight)
     if shape.head == "rnn":
         state.setdefault("markov_head.joint_proj.bias", drafter.mask.new_zeros(3 * shape.rank))
     folder.mkdir(parents=True, exist_ok=True)
@@ -147,6 +152,8 @@ def _deepspec_config(shape: DrafterShape, sizes: TargetShape, target: TargetShap
         "markov_rank": 0 if shape.head == "none" else shape.rank,
         "enable_confidence_head": shape.head != "none" and shape.confidence != "none",
     }
+    if shape.draft_vocabulary is not None:
+        config["draft_vocab_size"] = len(shape.draft_vocabulary)
     if shape.head != "none":
         config["markov_head_type"] = next(name for name, head in HEADS.items() if head == shape.head)
         config["confidence_head_with_markov"] = shape.confidence == "markov"
