@@ -70,6 +70,28 @@ def load_model(backend: str, device: str, drafters: Sequence[str], compiled: boo
         return engine.load(SHIPPED, device, drafters, compiled)
 
 
+def load_smollm(drafters: Sequence[str]) -> SmallLM:
+    """Load SmolLM2 and its drafters from the cache directory, and measure what rounds cost here.
+
+    Args:
+        drafters: Names of the drafters to run.
+
+    Raises:
+        UserError: torch, the model or the drafter is not installed, or cannot be loaded.
+    """
+    require_torch("cpu")
+    from dspark_mini.appendix.smollm import engine, install, speed
+
+    folder, drafter = install.require_model(None), install.drafter_folder()
+    trained = any("dspark" in name for name in drafters)
+    if trained and not drafter.is_dir():
+        raise UserError(f"There is no drafter in {drafter}; `dspark-mini appendix smollm train` trains one.")
+    with model_errors("cpu"):
+        model = engine.load(folder, drafter if trained else None, speed.fastest_dtype(5))
+        engine.measure_costs(model)
+    return model
+
+
 @contextmanager
 def model_errors(device: str) -> Iterator[None]:
     """Turn a model's ValueErrors, and running out of memory, into UserErrors."""

@@ -20,7 +20,7 @@ from dspark_mini.engine import Round, Steps, Trace, TreeSteps, generate
 from dspark_mini.hardware import speedup_with_interval
 from dspark_mini.odds import RoundOdds, recording
 from dspark_mini.policy import plan_round
-from dspark_mini.race_options import METHODS, PLAIN_NAME, TREE, RaceOptions
+from dspark_mini.race_options import METHODS, PLAIN_NAME, SMOLLM_DRAFTERS, TREE, RaceOptions
 from dspark_mini.race_own import POLICY, own_steps, policy_steps
 from dspark_mini.trace import PARTS
 
@@ -102,7 +102,7 @@ def _cleared(model: Any, method: str) -> Any:
 
 
 def _generator(options: RaceOptions, stream: Sequence[int], method: str) -> np.random.Generator:
-    return np.random.default_rng([options.seed, *stream, METHODS.index(method)])
+    return np.random.default_rng([options.seed, *stream, (*METHODS, *SMOLLM_DRAFTERS).index(method)])
 
 
 def _decode(model: Any, drafter: Any, prompt: Sequence[int], options: RaceOptions, rng: Any, steps: Steps) -> Trace:
@@ -179,8 +179,9 @@ def summarise(
             rates = acceptance_by_position([r for by_method in texts for r in by_method[run["method"]].trace.rounds])
             run["conditional_acceptance"] = [None if math.isnan(rate) else rate for rate in rates]
         if options.greedy:
-            compared = [_mismatch(model, i, prompt, texts[i], run["method"]) for i, prompt in enumerate(prompts)]
-            run["mismatches"] = [mismatch for mismatch in compared if mismatch]
+            pairs = [[by_method[name].trace.output for name in (PLAIN_NAME, run["method"])] for by_method in texts]
+            found = [first_difference(model, prompt, *pair) for prompt, pair in zip(prompts, pairs)]
+            run["mismatches"] = [{"prompt": i, **mismatch} for i, mismatch in enumerate(found) if mismatch]
             run["identical"] = not run["mismatches"]
     return runs
 
@@ -219,18 +220,17 @@ def _speedup_error(texts: Sequence[Mapping[str, TimedText]], method: str) -> flo
     return found["high"] - found["speedup"]
 
 
-def _mismatch(
-    model: Any, number: int, prompt: Sequence[int], texts: Mapping[str, TimedText], method: str
+def first_difference(
+    model: Any, prompt: Sequence[int], plain: Sequence[int], other: Sequence[int]
 ) -> dict[str, Any] | None:
     """Find where a greedy text differs from plain decoding, and the gap between the target's two best logits there."""
-    plain, other = texts[PLAIN_NAME].trace.output, texts[method].trace.output
     if plain == other:
         return None
     position = next((k for k, (a, b) in enumerate(zip(plain, other)) if a != b), min(len(plain), len(other)))
     model.clear()
     logits = model.target.forward([*prompt, *plain[:position]])[-1]  # (V,)
     second, best = np.partition(logits, -2)[-2:]
-    return {"prompt": number, "position": position, "gap": float(best - second)}
+    return {"position": position, "gap": float(best - second)}
 
 
 def verify_ratio(model: Any, context: Sequence[int]) -> float:

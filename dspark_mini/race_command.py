@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from dspark_mini.race_options import RaceOptions
 
 METHOD = (
-    "autoregressive, dflash, dspark, dspark-gated, dspark-rnn, domino, dspark-tree or (greedy only) policy; "
-    "repeatable. Plain decoding always runs."
+    "autoregressive, dflash, dspark, dspark-gated, dspark-rnn, domino, dspark-tree or (greedy only) policy; of smollm2 "
+    "lookup, dspark or lookup+dspark; repeatable. Plain decoding always runs."
 )
 WORDS = "List the words for --prompt, and do nothing else."
 MINE = "Run on your own functions, greedily by default, with your policy of 10.1."
@@ -34,6 +34,7 @@ def _list_words(wanted: bool) -> None:
         raise typer.Exit
 
 
+Model = Annotated[str, Option(help="small; or smollm2, a real pretrained model that `appendix smollm` installs.")]
 Domains = Annotated[list[str] | None, Option("--domain", help="math, code or chat; repeatable. Default: all.")]
 Prompts = Annotated[int | None, Option(min=1, help="Prompts per domain. Default: as many as fit into about 20 s.")]
 Prompt = Annotated[str | None, Option(help="Your own prompt instead, such as '<math> add 1 2 3 + 4 5 6 .'")]
@@ -52,6 +53,7 @@ Page = Annotated[Path | None, Option("--html", help=PAGE)]
 
 
 def race(
+    model: Model = "small",
     domains: Domains = None,
     prompts: Prompts = None,
     prompt: Prompt = None,
@@ -69,16 +71,21 @@ def race(
     picture_file: Picture = None,
     html_file: Page = None,
 ) -> None:
-    """Race plain decoding against the drafters of the small model."""
+    """Race plain decoding against the drafters of the small model, or of a real one."""
     from dspark_mini.backends import model_errors, restart_on_one_thread
 
     restart_on_one_thread()
-    from dspark_mini.race_options import RaceOptions, defaults
+    from dspark_mini.appendix.smollm.install import installed_drafters
+    from dspark_mini.race_options import SMOLLM, RaceOptions, defaults
     from dspark_mini.race_view import run_race
 
+    if model == SMOLLM:
+        if mine or compiled or device != "cpu":
+            raise UserError("--model smollm2 runs in torch on the CPU, without --mine, --device and --compile.")
+        methods, prompts, backend = methods or installed_drafters(), prompts or 1, "torch"
     what = (*defaults(methods, temperature, mine), tokens, seed, tuple(domains or DOMAINS), prompts, prompt)
     with model_errors(device):
-        options = RaceOptions(*what, backend, device, compiled, None, json_file, picture_file, html_file)
+        options = RaceOptions(*what, backend, device, compiled, None, json_file, picture_file, html_file, model)
     if mine:
         options = _on_own_functions(options, folder)
     with _missing_solutions():

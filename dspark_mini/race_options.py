@@ -13,6 +13,9 @@ from dspark_mini.race_own import POLICY, Functions
 PLAIN_NAME = "plain"
 TREE = "dspark-tree"  # DSpark with a tree instead of a chain
 METHODS = (PLAIN_NAME, *DRAFTERS, TREE, POLICY)  # policy: DSpark, with chain or tree as lesson 10 decides
+SMOLLM = "smollm2"
+SMOLLM_DRAFTERS = ("lookup", "dspark", "lookup+dspark")
+MODELS = {"small": METHODS, SMOLLM: (PLAIN_NAME, *SMOLLM_DRAFTERS)}  # and the methods of each
 DEFAULT_METHODS = ("autoregressive", "dflash", "dspark")
 PICTURES = (".png", ".svg")
 
@@ -45,9 +48,16 @@ class RaceOptions:
     json_file: Path | None = None
     picture_file: Path | None = None
     html_file: Path | None = None
+    model: str = "small"
 
     def __post_init__(self) -> None:
-        for name, values, known in (("method", self.methods, METHODS), ("domain", self.domains, DOMAINS)):
+        models, methods = tuple(MODELS), MODELS.get(self.model, METHODS)
+        chosen = (
+            ("model", (self.model,), models),
+            ("method", self.methods, methods),
+            ("domain", self.domains, DOMAINS),
+        )
+        for name, values, known in chosen:
             for value in values:
                 if value not in known:
                     raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}.")
@@ -73,4 +83,4 @@ class RaceOptions:
     @property
     def order(self) -> tuple[str, ...]:
         """The methods in the order in which they run; plain decoding always runs, as the baseline."""
-        return tuple(name for name in METHODS if name == PLAIN_NAME or name in self.methods)
+        return tuple(name for name in MODELS[self.model] if name == PLAIN_NAME or name in self.methods)

@@ -18,7 +18,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from dspark_mini.backends import hardware, load_model, model_errors
+from dspark_mini.backends import hardware, load_model, load_smollm, model_errors
 from dspark_mini.corpus import INDENT, NEWLINE
 from dspark_mini.engine import Round
 from dspark_mini.files import atomic_write
@@ -38,7 +38,7 @@ from dspark_mini.race import (
     time_methods,
     verify_ratio,
 )
-from dspark_mini.race_options import PLAIN_NAME, RaceOptions
+from dspark_mini.race_options import PLAIN_NAME, SMOLLM, RaceOptions
 from dspark_mini.race_own import lend_to_model
 from dspark_mini.race_table import closing_lines, result_table
 from dspark_mini.terminal import say
@@ -60,7 +60,10 @@ def run_race(options: RaceOptions, console: Console) -> None:
         UserError: The model cannot be loaded, the prompt cannot be continued, or a file cannot be written.
     """
     drafters = sorted({drafter_of(method) for method in options.order[1:]})
-    model = load_model(options.backend, options.device, drafters, options.compiled)
+    if options.model == SMOLLM:
+        model = load_smollm(drafters)
+    else:
+        model = load_model(options.backend, options.device, drafters, options.compiled)
     if options.functions is not None:
         lend_to_model(model, options.functions)
     machine = hardware(options.backend, options.device, model)
@@ -88,6 +91,12 @@ def list_words(console: Console) -> None:
 def _prompts(options: RaceOptions, model: Any) -> dict[str, list[list[int]]]:
     """Return the prompts by domain."""
     count = options.prompts or MOST_PROMPTS
+    if options.model == SMOLLM:
+        from dspark_mini.appendix.smollm.prompts import domain_questions
+
+        asked = {domain: domain_questions(domain, count) for domain in options.domains}
+        asked = asked if options.prompt is None else {OWN: [options.prompt] * count}
+        return {domain: [model.tokenizer.question(text) for text in texts] for domain, texts in asked.items()}
     if options.prompt is None:
         return {domain: domain_prompts(model.tokenizer, domain, count, options.seed) for domain in options.domains}
     try:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dspark_mini.appendix.devices import require_torch
-from dspark_mini.appendix.smollm.commands import smollm
+from dspark_mini.appendix.smollm.commands import app as smollm
 from dspark_mini.workspace import UserError
 
 app = typer.Typer(
@@ -17,7 +17,7 @@ app = typer.Typer(
     help="Train the models in torch, and repeat the paper's experiments on them.",
 )
 Folder = Annotated[Path, typer.Option("--folder", help="Directory of checkpoints and weights.")]
-app.command()(smollm)
+app.add_typer(smollm, name="smollm")
 WEIGHTS, EVIDENCE = Path("build/appendix"), Path("build/evidence")
 
 

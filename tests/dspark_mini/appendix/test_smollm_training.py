@@ -13,29 +13,11 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("tokenizers")
 
-from safetensors.torch import save_file  # noqa: E402
-
 from dspark_mini.appendix import blocks as kit  # noqa: E402
-from dspark_mini.appendix.huggingface import empty_target, read_config  # noqa: E402
 from dspark_mini.appendix.pretrained import load_drafter  # noqa: E402
 from dspark_mini.appendix.smollm import generate, prompts, train  # noqa: E402
 from dspark_mini.appendix.smollm.llama import Llama  # noqa: E402
 from dspark_mini.appendix.smollm.samples import Samples, shard_rows  # noqa: E402
-
-CONFIG = {"model_type": "llama", "hidden_size": 32, "num_hidden_layers": 30, "num_attention_heads": 4}
-CONFIG |= {"num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 300, "rms_norm_eps": 1e-5}
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path, generator = tmp_path_factory.mktemp("model"), torch.Generator().manual_seed(0)
-    (path / "config.json").write_text(json.dumps({**CONFIG, "tie_word_embeddings": True}))
-    weights = {
-        name: torch.randn(shape, generator=generator) * 0.15 if len(shape) > 1 else torch.ones(shape)
-        for name, shape in empty_target(read_config(path).shape())[2].items()
-    }
-    save_file(weights, path / "model.safetensors")
-    return path
 
 
 class Words:
@@ -48,12 +30,12 @@ class Words:
 
 
 @pytest.fixture(scope="module")
-def texts(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def texts(tiny_llama: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     tmp_path, patch = tmp_path_factory.mktemp("texts"), pytest.MonkeyPatch()
     patch.setattr(generate, "LONGEST_ANSWER", 40)
     patch.setattr(train, "DRAFT_VOCABULARY", 200)
     rows = [{**row, "temperature": float(index % 2)} for index, row in enumerate(prompts.held_out()[:40])]
-    words, model = Words(), Llama(folder, torch.float32, 1, generate.FEATURE_LAYERS)
+    words, model = Words(), Llama(tiny_llama, torch.float32, 1, generate.FEATURE_LAYERS)
     generate.write_answers(model, words, tmp_path / "endless", 0, rows)  # type: ignore[arg-type]
     words.end = int(Samples(tmp_path / "endless").shards["00000.safetensors"].tokens[100:].bincount().argmax())
     for number in (0, 1):
@@ -62,9 +44,9 @@ def texts(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pa
     patch.undo()
 
 
-def test_batched_texts_and_features_are_those_of_one_forward_each(folder: Path, texts: Path) -> None:
+def test_batched_texts_and_features_are_those_of_one_forward_each(tiny_llama: Path, texts: Path) -> None:
     name, shard = next(iter(Samples(texts).shards.items()))
-    model = Llama(folder, torch.float32, 99, generate.FEATURE_LAYERS)
+    model = Llama(tiny_llama, torch.float32, 99, generate.FEATURE_LAYERS)
     lengths, ends = set[int](), set[int | None]()
     for index, about in list(enumerate(shard_rows(texts / "shards" / name)))[::3]:
         row, prompt, model.rows = shard.row(index), shard.prompt_lengths[index], 0
@@ -109,8 +91,8 @@ def test_held_out_prompts_stay_out_of_training_and_none_repeats(monkeypatch: Any
     assert reserved and not any(f" {value}." in prompt for value in reserved for prompt in templates)
 
 
-def test_the_loss_over_the_draft_vocabulary_is_the_kits_over_all_tokens(folder: Path, texts: Path) -> None:
-    ends, weights = train.read_ends(folder)
+def test_the_loss_over_the_draft_vocabulary_is_the_kits_over_all_tokens(tiny_llama: Path, texts: Path) -> None:
+    ends, weights = train.read_ends(tiny_llama)
     samples = Samples(texts)
     drafter = train.new_drafter(ends, weights, samples.frequent_tokens(200, ends.head_weight))
     blocks, logsumexp = samples.draw(4, 3, train.BLOCK_SIZE, torch.Generator().manual_seed(5))
@@ -121,8 +103,8 @@ def test_the_loss_over_the_draft_vocabulary_is_the_kits_over_all_tokens(folder: 
         torch.testing.assert_close(got[name], expected[name], atol=2e-3, rtol=0)
 
 
-def test_training_learns_goes_on_after_a_stop_and_writes_a_drafter_that_loads(folder: Path, texts: Path) -> None:
-    straight = train.train(folder, texts, texts / "straight", 12)
+def test_training_learns_goes_on_after_a_stop_and_writes_a_drafter_that_loads(tiny_llama: Path, texts: Path) -> None:
+    straight = train.train(tiny_llama, texts, texts / "straight", 12)
     drafts, stop = train.Samples.draw, texts / "stopped"
 
     def interrupted(samples: Samples, *arguments: Any) -> Any:
@@ -133,18 +115,18 @@ def test_training_learns_goes_on_after_a_stop_and_writes_a_drafter_that_loads(fo
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr("dspark_mini.appendix.training.SAVE_EVERY", 5)
         patch.setattr(train.Samples, "draw", interrupted)
-        train.train(folder, texts, stop, 12)
-    resumed = train.train(folder, texts, stop, 12).state_dict()
+        train.train(tiny_llama, texts, stop, 12)
+    resumed = train.train(tiny_llama, texts, stop, 12).state_dict()
     assert all(torch.equal(value, resumed[name]) for name, value in straight.state_dict().items())
     curve = json.loads((stop / "drafter.training.json").read_text())["loss"]
     assert len(curve) == 1 and curve[0] < train.draft_loss(train.score(
-        train.new_drafter(*train.read_ends(folder), json.loads((stop / "draft_vocabulary.json").read_text())),
-        train.read_ends(folder)[0], *Samples(texts).draw(8, 16, train.BLOCK_SIZE, torch.Generator().manual_seed(0)),
+        train.new_drafter(*train.read_ends(tiny_llama), json.loads((stop / "draft_vocabulary.json").read_text())),
+        train.read_ends(tiny_llama)[0], *Samples(texts).draw(8, 16, train.BLOCK_SIZE, torch.Generator().manual_seed(0)),
     ))["loss"]  # fmt: skip
-    loaded = load_drafter(stop / "drafter", train.read_ends(folder)[0])  # type: ignore[arg-type]
+    loaded = load_drafter(stop / "drafter", train.read_ends(tiny_llama)[0])  # type: ignore[arg-type]
     for name, value in loaded.state_dict().items():
         torch.testing.assert_close(value, straight.state_dict()[name], atol=0, rtol=0.01)
-    table = train.measure(folder, stop / "drafter", texts)
+    table = train.measure(tiny_llama, stop / "drafter", texts)
     assert table["combination"]["texts"] and 1 <= table["combination"]["accepted_length"] <= 1 + train.BLOCK_SIZE
 
 

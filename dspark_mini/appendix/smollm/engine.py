@@ -1,0 +1,279 @@
+"""SmolLM2 with the engine's interface, and its drafters: prompt lookup, DSpark, and the two together.
+
+`generate` runs on them as it does on the small models, and verifies greedy and sampled drafts with the same functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from dspark_mini.appendix.checkpoints import read_checkpoint
+from dspark_mini.appendix.drafters import BlockDrafter
+from dspark_mini.appendix.engine import TorchBlockDrafter
+from dspark_mini.appendix.pretrained import load_drafter
+from dspark_mini.appendix.smollm.llama import Linear, Llama
+from dspark_mini.appendix.smollm.speed import CONTEXT, fastest, forward_times
+from dspark_mini.appendix.smollm.text import Text
+from dspark_mini.appendix.smollm.train import Ends, read_ends
+from dspark_mini.caches import StaticCache
+from dspark_mini.drafts import Logits, Probabilities, one_hot, sample_chain, spread
+from dspark_mini.lm import SmallLM
+from dspark_mini.race_options import SMOLLM_DRAFTERS
+from dspark_mini.rounds import keep_drafting
+
+LONGEST = 7  # most drafts per round
+MATCHED = (3, 2)  # tokens that prompt lookup compares, the longer match first
+PATIENCE, RETRY_AFTER = 4, 24  # rounds: of keep_drafting
+
+
+class LlamaTarget:
+    """The model with the engine's interface; it verifies chains only.
+
+    Args:
+        llama: The model, with the drafter's feature layers.
+        ends: Its embedding and LM head, for the drafter.
+    """
+
+    def __init__(self, llama: Llama, ends: Ends) -> None:
+        self.llama, self.model, self.shape, self.device = llama, ends, ends.shape, torch.device("cpu")
+        cache: Any = StaticCache(llama.slots)
+        cache.features, cache.places = llama.features.flatten(1)[None], torch.arange(llama.slots)
+        self.cache = cache
+
+    def forward(self, tokens: Sequence[int], parents: Sequence[int] | None = None) -> Logits:
+        """Return the next-token logits after each token, and add one row per token to the cache. (n, V)"""
+        if parents is not None:
+            raise ValueError("parents is given, but this target verifies chains only.")
+        if not tokens:
+            return np.zeros((0, self.shape.vocabulary))
+        self.llama.rows = self.cache.rows
+        self.cache.take(len(tokens))
+        logits: Logits = self.llama.logits(self.llama.forward(torch.tensor(list(tokens)))).float().numpy()
+        return logits
+
+
+@dataclass
+class Costs:
+    """What a round costs here, in forwards of one token."""
+
+    verify: Sequence[float] = (1.0,) * (LONGEST + 1)  # a forward of the anchor and ℓ drafts, by ℓ
+    draft: float = 0.0  # a block of DSpark's
+
+    def worthwhile(self, confidences: Sequence[float]) -> int:
+        """Count the drafts whose chance to survive is worth what one token more costs the forward.
+
+        It decides about each draft from the confidences up to that draft, so that sampling stays lossless.
+        """
+        survival = 1.0
+        for k, confidence in enumerate(confidences):
+            survival *= confidence
+            if survival < self.verify[k + 1] - self.verify[k]:
+                return k
+        return len(confidences)
+
+
+@dataclass
+class History:
+    """The rounds of one text in which a drafter drafted, and those in which it was paused."""
+
+    drafted: list[int] = field(default_factory=list)  # 0: paused
+    emitted: list[int] = field(default_factory=list)
+    costs: list[float] = field(default_factory=list)
+
+    def add(self, drafted: int, emitted: int, cost: float) -> None:
+        """Add a round."""
+        self.drafted.append(drafted)
+        self.emitted.append(emitted)
+        self.costs.append(cost)
+
+    def may_draft(self) -> bool:
+        """Fall back where the last rounds cost more than plain decoding of their tokens (lesson 07)."""
+        recent = self.costs[-PATIENCE:]
+        break_even = sum(recent) / max(1, len(recent))
+        return bool(keep_drafting(self.drafted, self.emitted, break_even, PATIENCE, RETRY_AFTER))
+
+
+class PromptLookup:
+    """Drafts what followed the latest earlier occurrence of the text's last tokens.
+
+    Source: Saxena, Prompt Lookup Decoding (2023), github.com/apoorvumang/prompt-lookup-decoding.
+    """
+
+    def __init__(self, vocabulary: int, history: History) -> None:
+        self.vocabulary, self.history = vocabulary, history
+
+    def start(self, tokens: list[int], block_size: int) -> list[int]:
+        """Return the drafts after a text, possibly none."""
+        for size in MATCHED:
+            tail = tokens[-size:]
+            for start in range(len(tokens) - size - 1, -1, -1):
+                if tokens[start : start + size] == tail:
+                    return tokens[start + size : start + size + block_size]
+        return []
+
+    def chain(self, base: list[int], *_: Any) -> tuple[list[int], Probabilities]:
+        """Return the drafts, and one-hot rows. (γ, V)"""
+        return base, one_hot(base, self.vocabulary)
+
+    def confidences(self, anchor: int, tokens: Sequence[int], base: Any) -> list[float]:
+        """Return the share of its drafts that were accepted in this text, from a guess of 2 of 3 at the start."""
+        rounds = [pair for pair in zip(self.history.drafted, self.history.emitted) if pair[0]]
+        tested = sum(min(pair) for pair in rounds)
+        return [(2 + sum(emitted - 1 for _, emitted in rounds)) / (3 + tested)] * len(tokens)
+
+
+class DSpark(TorchBlockDrafter):
+    """DSpark with its matrices laid out in advance; the head draws in the draft vocabulary."""
+
+    def __init__(self, model: BlockDrafter, target: LlamaTarget) -> None:
+        super().__init__(model, target)  # type: ignore[arg-type]
+        self.ids = list(model.shape.draft_vocabulary or range(target.shape.vocabulary))
+        rows = target.model.head_weight[self.ids] if model.lm_head is None else model.lm_head.weight
+        self.lm_head = Linear(rows.contiguous())
+        self.w2 = np.ascontiguousarray(self.factors[1][:, self.ids])  # (r, V_draft)
+        for module in model.modules():
+            if isinstance(module, nn.Linear):
+                module.forward = Linear(module.weight.detach())
+
+    def start(self, tokens: list[int], block_size: int) -> Logits:
+        """Read the tokens since the last block, and return the base logits of the next one. (γ, V_draft)"""
+        self.cache.extend(tokens[self.cache.rows : -1])
+        return self.block_logits(tokens[-1], min(block_size, self.shape.block_size))
+
+    def logits(self, hidden: torch.Tensor) -> Logits:
+        """Apply the rows of the LM head that can be drafted. (n, V_draft)"""
+        logits: Logits = self.lm_head(hidden).float().numpy()
+        return logits
+
+    def chain(
+        self, base: Logits, anchor: int, block_size: int, temperature: float, rng: np.random.Generator | None
+    ) -> tuple[list[int], Probabilities]:
+        """Draft a block token by token: γ tokens, and the rows q (γ, V) that they were drawn from."""
+
+        def next_logits(k: int, previous: int) -> Logits:
+            return base[k] + self.factors[0][self.ids[previous] if k else anchor] @ self.w2
+
+        places, q = sample_chain(anchor, len(base), next_logits, temperature, rng)
+        rows: Any = spread(q, self.ids, self.target.shape.vocabulary, missing=0.0)
+        return [self.ids[place] for place in places], rows
+
+
+class Drafters:
+    """Drafters with the engine's interface of one: in each round drafts the first that has a draft and is not paused.
+
+    Args:
+        names: "lookup" and "dspark", in order of preference.
+        vocabulary: Of the target.
+        dspark: DSpark, where it is named.
+        costs: What a round costs; may be measured later.
+    """
+
+    bias = factors = None
+
+    def __init__(self, names: Sequence[str], vocabulary: int, dspark: DSpark | None, costs: Costs) -> None:
+        self.names, self.vocabulary, self.dspark, self.costs = names, vocabulary, dspark, costs
+        self.drop(0)
+
+    @property
+    def cache(self) -> Drafters:
+        """The cache that the engine sees: the tokens so far."""
+        return self
+
+    @property
+    def rows(self) -> int:
+        """The number of rows, one per token."""
+        return len(self.tokens)
+
+    def drop(self, rows: int) -> None:
+        """Forget the text."""
+        self.tokens = list[int]()
+        self.histories = {name: History() for name in self.names}
+        self.drafting, self.kept = "", list[float]()  # who drafts this round, and the confidences of what it verifies
+        if self.dspark is not None:
+            self.dspark.cache.drop(self.dspark.cache.rows)
+
+    def extend(self, tokens: Sequence[int]) -> None:
+        """Add committed tokens; after the prompt, those of a round."""
+        if self.drafting:
+            cost = self.costs.verify[len(self.kept)] + self.costs.draft * (self.drafting == "dspark")
+            self.histories[self.drafting].add(max(1, len(self.kept)), len(tokens), cost)
+        elif self.tokens:
+            for history in self.histories.values():
+                if not history.may_draft():
+                    history.add(0, 1, 1.0)
+        self.tokens += tokens
+
+    def block_logits(self, anchor: int, block_size: int) -> Any:
+        """Begin a round, and return what the drafter of this round begins with."""
+        tokens = [*self.tokens, anchor]
+        for name, history in self.histories.items():
+            if history.may_draft():
+                self.drafting, drafter = name, self._drafter(name)
+                base = drafter.start(tokens, block_size)
+                if name == "dspark" or self.costs.worthwhile(drafter.confidences(anchor, base, base)):
+                    return base
+        self.drafting = ""
+        return []
+
+    def chain(self, base: Any, anchor: int, *how: Any) -> tuple[list[int], Probabilities]:
+        """Draft, and keep the drafts that are worth verifying. (ℓ,), (ℓ, V)"""
+        self.kept = []
+        if not self.drafting:
+            return [], np.zeros((0, self.vocabulary))
+        drafter = self._drafter(self.drafting)
+        tokens, q = drafter.chain(base, anchor, *how)
+        confidences = drafter.confidences(anchor, tokens, base)
+        count = self.costs.worthwhile(confidences)
+        self.kept = confidences[:count]
+        return tokens[:count], q[:count]
+
+    def confidences(self, anchor: int, tokens: Sequence[int], base: Any) -> list[float]:
+        """Return the chance that each draft is accepted if all before it are, (ℓ,)."""
+        return self.kept
+
+    def _drafter(self, name: str) -> Any:
+        return self.dspark if name == "dspark" else PromptLookup(self.vocabulary, self.histories[name])
+
+
+def load(folder: Path, drafter: Path | None = None, dtype: torch.dtype = torch.float32, slots: int = 1024) -> SmallLM:
+    """Load the model and its drafters, with the engine's interface.
+
+    Args:
+        folder: Hugging Face folder of the target.
+        drafter: Checkpoint of a DSpark drafter; without one there is prompt lookup only.
+        dtype: Of weights and computation.
+        slots: Most tokens of a text.
+
+    Raises:
+        ValueError: A folder does not hold such a model, or not all of it, or the two do not fit together.
+    """
+    layers = () if drafter is None else read_checkpoint(drafter).feature_layers
+    ends, _ = read_ends(folder, dtype, layers or (-1,))
+    target, costs = LlamaTarget(Llama(folder, dtype, slots, layers), ends), Costs()
+    dspark = None if drafter is None else DSpark(load_drafter(drafter, ends), target)  # type: ignore[arg-type]
+    names = [name for name in SMOLLM_DRAFTERS if dspark is not None or "dspark" not in name]
+    drafters = {name: Drafters(name.split("+"), ends.shape.vocabulary, dspark, costs) for name in names}
+    return SmallLM(target, drafters, Text(folder))
+
+
+def measure_costs(model: SmallLM) -> None:
+    """Measure what rounds cost on this machine with this number of threads; the drafters go by it."""
+    model.clear()
+    times = forward_times(model.target.llama, range(1, LONGEST + 2))
+    costs = model.drafters["lookup"].costs  # all of them have the same
+    costs.verify = (np.maximum.accumulate(times) / times[0]).tolist()
+    if "dspark" in model.drafters:
+        costs.draft = fastest(partial(_draft, model.drafters["dspark"].dspark), 6) / times[0]
+    model.clear()
+
+
+def _draft(dspark: DSpark) -> None:
+    dspark.chain(dspark.start([0] * (CONTEXT + 1), LONGEST), 0, LONGEST, 0.0, None)  # the first call reads the text
