@@ -18,7 +18,6 @@ from dspark_mini.appendix.engine import TorchBlockDrafter, TorchTarget  # noqa: 
 from dspark_mini.appendix.huggingface import load_target  # noqa: E402
 from dspark_mini.appendix.pretrained import load_drafter, save_drafter  # noqa: E402
 from dspark_mini.appendix.smollm import compare, engine, train  # noqa: E402
-from dspark_mini.appendix.smollm.llama import Llama  # noqa: E402
 from dspark_mini.cli import app  # noqa: E402
 from dspark_mini.engine import Steps, generate  # noqa: E402
 from dspark_mini.lm import SmallLM  # noqa: E402
