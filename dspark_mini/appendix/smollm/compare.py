@@ -30,16 +30,12 @@ from dspark_mini.trace import Round
 PLAIN = "plain"
 BATCH = 20  # every BATCH-th held-out prompt comes first, so that any number of them has all kinds
 Row = dict[str, Any]  # results of one prompt
-Runner = Callable[[list[int], float, int], Row]  # prompt, temperature and seed → tokens, seconds, rounds
+Runner = Callable[[list[int], float, int], Row]  # prompt, temperature, most tokens → output, seconds, rounds
 
 
 @dataclass(frozen=True)
 class Options:
-    """What to compare.
-
-    Raises:
-        ValueError: A number is out of range.
-    """
+    """What to compare."""
 
     model: Path
     drafter: Path | None
@@ -74,11 +70,10 @@ def compare(options: Options, folder: Path, console: Console) -> None:
     prompts = chosen_prompts(options.prompts)
     if len(lines) <= len(prompts):
         folder.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8") as file:
-            for line in _missing(options, settings, prompts, lines, console):
-                file.write(json.dumps(line) + "\n")
-                file.flush()
-                lines.append(line)
+        for line in _missing(options, settings, prompts, lines, console):
+            lines.append(line)
+            with atomic_write(path) as part:
+                part.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     rows = lines[1 : len(prompts) + 1]
     results = {**lines[0], "prompts": len(rows), "groups": summarise(rows)}
     with atomic_write(folder / "compare.json") as part:

@@ -56,10 +56,10 @@ def decode(
         logits. The last token was never run, so its features are zero.
     """
     order = sorted(range(len(prompts)), key=lambda row: len(prompts[row]))
-    texts, width = [list(prompts[row]) for row in order], model.config.hidden_size
-    slots = len(texts[-1]) + longest
+    texts = [list(prompts[row]) for row in order]
+    slots, width = len(texts[-1]) + longest, (len(model.feature_layers) + 1) * model.config.hidden_size
     cache = Cache(model, len(texts), slots)
-    store = torch.zeros(len(texts), slots, (len(model.feature_layers) + 1) * width, dtype=torch.bfloat16)
+    store = torch.zeros(len(texts), slots, width, dtype=torch.bfloat16)
     scale, rows = torch.zeros(len(texts), slots), torch.arange(len(texts))
     heat, lengths = torch.tensor([temperatures[row] for row in order]), torch.tensor([*map(len, texts)])
     last, going = _prefill(model, texts, cache, store), torch.ones(len(texts), dtype=torch.bool)
@@ -81,14 +81,21 @@ def decode(
         hidden, features = forward(model, tokens[:, None], lengths[:, None], cache)
         store[rows, lengths] = torch.cat((features, hidden), -1)[:, 0].bfloat16()
         last, lengths = hidden[:, 0], lengths + 1
-    answers = list[dict[str, Tensor]]()
-    for row in sorted(range(len(texts)), key=order.__getitem__):  # in the order of the prompts
-        count = ends.get(row, len(texts[row]))
-        kept = store[row, :count].clone()
-        kept[-1] = 0
-        answers.append({"tokens": torch.tensor(texts[row][:count], dtype=torch.int32), "logsumexp": scale[row, :count]})
-        answers[-1] |= {"features": kept[:, :-width], "hidden": kept[:, -width:]}
-    return answers
+    texts = [text[: ends.get(row, len(text))] for row, text in enumerate(texts)]  # they may have gone on for a while
+    back = sorted(range(len(texts)), key=order.__getitem__)  # in the order of the prompts
+    return [_answer(texts[row], store[row], scale[row], model.config.hidden_size) for row in back]
+
+
+def _answer(text: list[int], store: Tensor, scale: Tensor, width: int) -> dict[str, Tensor]:
+    kept = store[: len(text)].clone()
+    kept[-1] = 0
+    tokens = torch.tensor(text, dtype=torch.int32)
+    return {
+        "tokens": tokens,
+        "features": kept[:, :-width],
+        "hidden": kept[:, -width:],
+        "logsumexp": scale[: len(text)],
+    }
 
 
 def _prefill(model: Llama, texts: list[list[int]], cache: Cache, store: Tensor) -> Tensor:
