@@ -29,7 +29,7 @@ from tests.attacks.world import SECRET, changed, left_running, listening, own_ch
 LESSON, TASK = "02_parallel_drafting", TASKS["2.5"]
 RIGHT = contract_imports(TASK.reference_source) + TASK.reference_source
 PARTLY_RIGHT = RIGHT.replace("if tried else math.nan", "if tried else 0.0")
-ATTACKS_IN_A_ROW = 4
+ATTACKS_IN_A_ROW = 6
 BUDGETS = {"calling.py": ("CALL_SECONDS", 0.8), "loader.py": ("CELL_SECONDS", 0.8)}
 SHORT = "from grader.run import process as p; p.CALL_SECONDS = p.CELL_SECONDS = 0.8; p.GRACE_SECONDS = 1.0; "
 # Runs `dspark-mini` with short budgets in the processes that grade and in those of the submissions.

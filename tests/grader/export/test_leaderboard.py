@@ -25,21 +25,12 @@ def rows(page: Path) -> list[dict[str, str]]:
 
 def test_scores_are_ranked_and_equal_ones_share_a_rank(tmp_path: Path) -> None:
     page = tmp_path / "board.html"
-    results = [
-        result("ada l.", 88.5),
-        result("bob m.", 103.2),
-        result("cy", None),
-        result("dan k.", 88.5),
-        result(EVIL, 0.0),
-    ]
+    scores = {"ada l.": 88.5, "bob m.": 103.2, "cy": None, "dan k.": 88.5, EVIL: 0.0}
+    results = [result(name, score) for name, score in scores.items()]
     assert "4 entries" in write_leaderboard(results, page)
     board = rows(page)
-    assert [(row["rank"], row["name"]) for row in board] == [
-        ("1", "bob m."),
-        ("2", "ada l."),
-        ("2", "dan k."),
-        ("4", f"'{EVIL}"),
-    ]
+    ranks = [("1", "bob m."), ("2", "ada l."), ("2", "dan k."), ("4", f"'{EVIL}")]
+    assert [(row["rank"], row["name"]) for row in board] == ranks
     assert board[0]["score"] == "103.2" and board[0]["busy GPU"] == "-103.2"
     text = page.read_text(encoding="utf-8")
     assert text.index("bob m.") < text.index("ada l.") < text.index("dan k.") and "<script" not in text
@@ -55,21 +46,17 @@ def test_pseudonyms_hide_names_and_stay_the_same(tmp_path: Path) -> None:
     shown = page.read_text(encoding="utf-8") + page.with_suffix(".csv").read_text(encoding="utf-8")
     assert not any(name in shown for name in ("ada l.", "bob m."))
     assert kept_pseudonyms(who, ["ada l."])["ada l."] == first["50"]
-
-
-def test_more_students_than_pairs_of_words_have_pseudonyms_of_their_own(tmp_path: Path) -> None:
-    names = kept_pseudonyms(tmp_path / "who.csv", [f"s{n}" for n in range(300)])
+    names = kept_pseudonyms(tmp_path / "many.csv", [f"s{n}" for n in range(300)])  # more than pairs of words
     assert len(set(names.values())) == 300
 
 
-def test_what_is_no_file_of_pseudonyms_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_what_is_no_file_of_pseudonyms_and_a_board_without_scores_are_refused(
+    tmp_path: Path,
+) -> None:
     who = tmp_path / "grades.csv"
     who.write_text("name,grade\nada l.,1\n", encoding="utf-8")
     with pytest.raises(ExportError, match="does not hold pseudonyms"):
         write_leaderboard([result("ada l.", 50.0)], tmp_path / "board.html", who)
     assert who.read_text(encoding="utf-8") == "name,grade\nada l.,1\n"
-
-
-def test_without_a_score_there_is_no_board(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="lesson 10 is the one"):
         write_leaderboard([result("ada l.", None)], tmp_path / "board.html")

@@ -45,7 +45,7 @@ def grade(*arguments: object) -> tuple[int, str]:
     return done.exit_code, done.output
 
 
-def test_every_output_is_written_in_one_go(submitted: Path, tmp_path: Path) -> None:
+def test_every_output_is_written_and_a_result_without_a_row_is_not_a_success(submitted: Path, tmp_path: Path) -> None:
     code, said = grade(
         submitted,
         *("--json", tmp_path / "all.json", "--csv", tmp_path / "all.csv", "--html", tmp_path / "pages"),
@@ -60,6 +60,9 @@ def test_every_output_is_written_in_one_go(submitted: Path, tmp_path: Path) -> N
         assert [row[5] for row in csv.reader(file)][2] == str(result["score"])
     assert (tmp_path / "to_moodle.csv").is_file() and (tmp_path / "pages" / "index.html").is_file()
     assert json.loads((tmp_path / "results.json").read_text())["score"] == result["score"]
+    (submitted / "zoe.py").write_text(ROLL)
+    code, said = grade(submitted, "--canvas", tmp_path / "canvas.csv", tmp_path / "to.csv", "--lesson", "07")
+    assert code == 1 and "Not written: zoe.py" in said
 
 
 def test_a_lesson_cuts_files_that_may_solve_any_task(submitted: Path, tmp_path: Path) -> None:
@@ -105,12 +108,6 @@ def test_assignments_named_by_a_pattern_keep_their_students(submitted: Path, tmp
     assert [result["submission"] for result in json.loads((tmp_path / "all.json").read_text())] == ["bob", "carol"]
 
 
-def test_a_result_without_a_row_in_the_list_is_not_a_success(submitted: Path, tmp_path: Path) -> None:
-    (submitted / "zoe.py").write_text(ROLL)
-    code, said = grade(submitted, "--canvas", tmp_path / "canvas.csv", tmp_path / "to.csv", "--lesson", "07")
-    assert code == 1 and "Not written: zoe.py" in said
-
-
 def test_a_table_of_80_columns_breaks_lines_between_words_and_parts_of_names_only() -> None:
     name, reason = "Maximiliane Musterfrau-Schneider_12345", "It is not a notebook: its content is not in the format."
     rows = [
@@ -125,15 +122,29 @@ def test_a_table_of_80_columns_breaks_lines_between_words_and_parts_of_names_onl
     assert pieces <= {piece for line in lines for piece in (*line.split(), *re.split(r"[\s_-]+", line))}
 
 
-def test_a_workflow_sees_points_and_no_table_and_fails_below_its_threshold(submitted: Path) -> None:
+def test_a_workflow_sees_points_and_no_table_and_fails_below_its_threshold(
+    submitted: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, said = grade(submitted, "--ci", "--min-score", "5000")
     assert code == 1 and "fewer than the 5000 points that are needed" in said and "fix first" not in said
     assert [line for line in said.splitlines() if line.startswith("Points ")]
+    grade_paths._say("::add-mask::x\n##[debug]y", GradeOptions(ci=True), Console(soft_wrap=True))
+    assert capsys.readouterr().out == "| : :add-mask: :x\n| # #[debug]y\n"  # no line is a command
+
+
+UNSAFE = replace(GradeOptions(), unsafe_no_sandbox=True)
+NOT_UNSAFE = "--unsafe-no-sandbox .* leave {} out"  # a submission could write it itself
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (replace(UNSAFE, gradescope=Path("results.json")), NOT_UNSAFE.format("--gradescope")),
+        (replace(UNSAFE, canvas=(Path("list.csv"), Path("to.csv"))), NOT_UNSAFE.format("--canvas")),
+        (replace(UNSAFE, moodle=(Path("list.csv"), Path("to.csv"))), NOT_UNSAFE.format("--moodle")),
+        (replace(UNSAFE, gradebook=True), NOT_UNSAFE.format("--gradebook")),
+        (replace(UNSAFE, course=Path(".")), NOT_UNSAFE.format("--course")),
+        (replace(UNSAFE, db="sqlite:///book.db"), NOT_UNSAFE.format("--db")),
         (GradeOptions(canvas=(Path("no.csv"), Path("to.csv"))), "--canvas takes"),
         (GradeOptions(moodle=(Path("no.csv"), Path("to.csv"))), "--moodle takes"),
         (GradeOptions(min_score=3), "--min-score"),
@@ -146,22 +157,6 @@ def test_what_is_impossible_is_refused_before_anything_is_graded(options: GradeO
         refuse_impossible(options)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        GradeOptions(gradescope=Path("results.json")),
-        GradeOptions(canvas=(Path("list.csv"), Path("to.csv"))),
-        GradeOptions(moodle=(Path("list.csv"), Path("to.csv"))),
-        GradeOptions(gradebook=True),
-        GradeOptions(course=Path(".")),
-        GradeOptions(db="sqlite:///book.db"),
-    ],
-)
-def test_no_grade_book_is_written_where_a_submission_could_write_it_itself(options: GradeOptions) -> None:
-    with pytest.raises(UserError, match=f"--unsafe-no-sandbox .* leave {options.grade_books[0]} out"):
-        refuse_impossible(replace(options, unsafe_no_sandbox=True))
-
-
 def test_neither_the_list_nor_a_submission_is_written_over(submitted: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="would write over"):
         grade(submitted, "--canvas", tmp_path / "canvas.csv", tmp_path / "canvas.csv")
@@ -169,12 +164,6 @@ def test_neither_the_list_nor_a_submission_is_written_over(submitted: Path, tmp_
     with pytest.raises(UserError, match="one of the submissions"):
         grade(submitted, "--gradescope", submitted / "ada.py")
     assert (submitted / "ada.py").read_text() == ROLL
-
-
-def test_no_line_in_a_workflow_is_a_command(capsys: pytest.CaptureFixture[str]) -> None:
-    options = GradeOptions(ci=True)
-    grade_paths._say("::add-mask::x\n##[debug]y", options, Console(soft_wrap=True))
-    assert capsys.readouterr().out == "| : :add-mask: :x\n| # #[debug]y\n"
 
 
 def test_gradescope_gets_nothing_for_what_has_no_score(submitted: Path, tmp_path: Path) -> None:
