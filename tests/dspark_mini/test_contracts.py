@@ -40,8 +40,9 @@ def visible_call(task: Task) -> Call:
 
 @pytest.mark.parametrize("task", WITH_ARGUMENTS.values(), ids=WITH_ARGUMENTS)
 def test_bad_input_gets_a_sentence_with_the_argument_and_is_left_alone(task: Task) -> None:
-    good = visible_call(task)
-    tried = 0
+    assert task.reference.__doc__ and task.reference.__wrapped__.__name__ == task.function  # type: ignore[attr-defined]
+    assert set(task.contract.kinds) == set(task.contract.signature.parameters)
+    good, tried = visible_call(task), 0
     for name, arguments in task.contract.violations(*good.args, **good.kwargs):
         before = {key: copy.deepcopy(value) for key, value in arguments.items() if key != "rng"}
         with pytest.raises(ValueError, match=rf"(?s)^{name}\b.*\.$"):
@@ -80,10 +81,7 @@ TOGETHER: list[tuple[Callable[[], Any], str]] = [  # what arguments must obey to
     (lambda: kit.keep_drafting([4, 4], [3, 6], 1.5, 2, 8), "emitted[1] must be a whole number from 1 to 5, not 6."),
     (lambda: kit.round_totals([4, 4], [3, 4], [2, 3], [2, 4]), "emitted[0] must be a whole number from 3 to 3, not 2."),
     (lambda: kit.round_totals([4], [5], [2], [3]), "verified[0] must be a whole number from 0 to 4, not 5."),
-    (
-        lambda: draft_in_target_ids(0, HALVES, [0, 3], 4),
-        "d2t[1] must lead to a token below 4, not to 1 + 3 = 4.",
-    ),
+    (lambda: draft_in_target_ids(0, HALVES, [0, 3], 4), "d2t[1] must lead to a token below 4, not to 1 + 3 = 4."),
     (
         lambda: draft_in_target_ids(0, HALVES, [1, 0], 4),
         "d2t[1] must lead to a token of its own, not to 1 as d2t[0] does.",
@@ -102,13 +100,15 @@ def test_arguments_that_do_not_fit_together_get_a_sentence(wrong: Callable[[], A
         wrong()
 
 
-@pytest.mark.parametrize("task", WITH_ARGUMENTS.values(), ids=WITH_ARGUMENTS)
-def test_the_contract_keeps_name_signature_and_docstring(task: Task) -> None:
-    assert task.reference.__doc__ and task.reference.__wrapped__.__name__ == task.function  # type: ignore[attr-defined]
-    assert set(task.contract.kinds) == set(task.contract.signature.parameters)
+def test_sizes_bind_across_arguments_low_temperatures_are_greedy_and_iterators_are_read_once() -> None:
+    @takes(heat=temperature(), stops=integers("n", empty=True), least=integer(low=1), most=integer(low="least"))
+    def g(heat: Any, stops: Any, least: Any = 1, most: Any = 8) -> Any:
+        return heat, stops, stops
 
+    assert g(9e-6, iter([3, 4])) == (0.0, [3, 4], [3, 4])
+    with pytest.raises(ValueError, match="most must be a whole number of at least 9, not 8"):
+        g(1.0, [], 9)
 
-def test_sizes_bind_across_arguments() -> None:
     @takes(rows=logits("γ+1", "V"), drafts=tokens("γ", below="V"), state=numbers("r"), weights=numbers("2r+d", "3r"))
     def f(drafts: Any, rows: Any, state: Any, weights: Any) -> Any:
         return drafts, rows.shape
@@ -134,16 +134,6 @@ def test_a_softmax_passes_in_the_precision_it_was_computed_in(dtype: str, vocabu
     assert exact.dtype == np.float64 and np.abs(exact.sum(axis=1) - 1.0).max() < 1e-9
     with pytest.raises(ValueError, match=r"p\[1\] must sum to 1"):
         f([[0.5, 0.5], [0.5, 0.500002]])
-
-
-def test_low_temperatures_are_greedy_and_iterators_are_read_once() -> None:
-    @takes(heat=temperature(), stops=integers("n", empty=True), least=integer(low=1), most=integer(low="least"))
-    def f(heat: Any, stops: Any, least: Any = 1, most: Any = 8) -> Any:
-        return heat, stops, stops
-
-    assert f(9e-6, iter([3, 4])) == (0.0, [3, 4], [3, 4])
-    with pytest.raises(ValueError, match="most must be a whole number of at least 9, not 8"):
-        f(1.0, [], 9)
 
 
 def test_bias_rows_are_zero_where_there_is_none_and_checked_when_read() -> None:

@@ -36,11 +36,6 @@ def no_solutions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Task, "reference_source", "")
 
 
-def test_every_method_needs_functions_that_are_graded() -> None:
-    graded = {task.function for task in TASKS.values()}
-    assert all(set(needs(method, greedy)) <= graded for method in METHODS for greedy in (True, False))
-
-
 def test_what_passes_is_the_learners_and_the_rest_is_lent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     solve(tmp_path, "1.1", "10.1")
     options, lines = on_own_functions(GREEDY, tmp_path)
@@ -52,13 +47,12 @@ def test_what_passes_is_the_learners_and_the_rest_is_lent(tmp_path: Path, capsys
 
 
 def test_a_bundle_races_what_is_solved_and_says_what_the_others_wait_for(tmp_path: Path, no_solutions: None) -> None:
+    graded = {task.function for task in TASKS.values()}
+    assert all(set(needs(method, greedy)) <= graded for method in METHODS for greedy in (True, False))
+    solve(tmp_path, "1.1")
+    with pytest.raises(UserError, match=r"your own 1\.6, 7\.1, in .* dspark waits for your 2\.2, 2\.6\."):
+        on_own_functions(GREEDY, tmp_path)
     solve(tmp_path, "1.1", "1.6", "7.1", "2.2", "2.6")
     options, lines = on_own_functions(GREEDY, tmp_path)
     assert options.methods == ("autoregressive", "dspark")
     assert lines[1:] == ["dspark-tree waits for your 6.1, 6.2, 6.3.", "policy waits for your 6.1, 6.2, 6.3, 10.1."]
-
-
-def test_a_bundle_without_the_loop_itself_names_the_tasks(tmp_path: Path, no_solutions: None) -> None:
-    solve(tmp_path, "1.1")
-    with pytest.raises(UserError, match=r"your own 1\.6, 7\.1, in .* dspark waits for your 2\.2, 2\.6\."):
-        on_own_functions(GREEDY, tmp_path)

@@ -50,8 +50,5 @@ def test_in_a_bundle_the_learner_is_told_what_comes_first(monkeypatch: pytest.Mo
     monkeypatch.setattr(type(TASKS["1.6"]), "reference_source", "")
     with pytest.raises(notebook.TodoOpen, match=r"TODO 1.6: .* write it in 01_verification.ipynb first"):
         own("1.6")
-
-
-def test_an_unknown_task_is_refused() -> None:
     with pytest.raises(ValueError, match=r"9\.9"):
         own("9.9")

@@ -26,10 +26,6 @@ def catalog(text: str, translated: str, *flags: str) -> Catalog:
     return found
 
 
-def test_every_message_is_translated_and_keeps_what_is_the_same_in_both_languages() -> None:
-    assert translation.all_faults() == []
-
-
 @pytest.mark.parametrize(
     ("text", "translated", "flags", "fault"),
     [
@@ -46,6 +42,13 @@ def test_every_message_is_translated_and_keeps_what_is_the_same_in_both_language
 def test_faults_of_a_translation(text: str, translated: str, flags: tuple[str, ...], fault: str) -> None:
     found = list(translation.faults(catalog(text, translated, *flags)))
     assert len(found) == bool(fault) and fault in "".join(found)
+
+
+def test_no_message_has_a_fault_and_values_are_filled_in_after_translation() -> None:
+    assert translation.all_faults() == []
+    with speaking("zh"):
+        assert _("TODO {task} is not started.", task="{2.1}") == "TODO {2.1} 还没有开始。"
+    assert _("not a message of the kit: {x}") == "not a message of the kit: {x}"
 
 
 def test_a_message_whose_english_changes_is_kept_for_the_translator_and_not_used(
@@ -101,9 +104,3 @@ def test_a_report_is_in_the_language_of_the_submission(make_notebook: Callable[.
     assert mistakes == [None, results["en"]["tasks"][5]["diagnosis"]]  # so that the class page counts both as one
     for language, says in (("en", "Your function returns one number"), ("zh", "你的函数返回一个数")):
         assert says in student_page(results[language]) and f'lang="{language}"' in student_page(results[language])
-
-
-def test_values_are_filled_in_after_translation() -> None:
-    with speaking("zh"):
-        assert _("TODO {task} is not started.", task="{2.1}") == "TODO {2.1} 还没有开始。"
-    assert _("not a message of the kit: {x}") == "not a message of the kit: {x}"

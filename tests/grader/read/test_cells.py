@@ -67,12 +67,7 @@ def test_an_answer_in_a_locked_cell_counts_as_after_merging_two_cells_and_most_t
         assert graded(cell("x = 1\n" + answer(7), name)) == 7
 
 
-def test_nbgraders_name_goes_before_the_cells_id() -> None:
-    assert sources(cell("x = 1", "task-2-4", id="check-2-4")) == ["x = 1"]
-    assert sources(cell("x = 1", "check-2-4", id="task-2-4")) == []
-    assert sources(cell("x = 1", "unknown", id="check-2-4")) == []
-
-
+NOT_TEXT: tuple[Any, ...] = (None, 7, {"a": 1}, ["x = 1", 5], True)
 METADATA: list[Any] = [
     {"nbgrader": {"grade_id": "task-2-4", "points": 0, "grade": False, "locked": True, "schema_version": 1}},
     {"nbgrader": {"grade_id": ["task-2-4"], "points": float("nan")}},
@@ -82,18 +77,18 @@ METADATA: list[Any] = [
 ]
 
 
-def test_metadata_that_says_anything_else_is_ignored_and_so_are_outputs() -> None:
+def test_metadata_that_says_anything_else_is_ignored_and_so_are_outputs_and_what_is_no_code() -> None:
+    assert sources(cell("x = 1", "task-2-4", id="check-2-4")) == ["x = 1"]  # nbgrader's name goes before the cell's id
+    for name, identity in (("check-2-4", "task-2-4"), ("unknown", "check-2-4")):
+        assert sources(cell("x = 1", name, id=identity)) == []
+    for kind in ("markdown", "raw", "heading", "", None, 7, ["code"]):
+        assert sources(cell("x = 1") | {"cell_type": kind}) == []
+    for source in NOT_TEXT:
+        assert sources(cell(source), cell("y = 2"), "no cell", None) == ["y = 2"]  # type: ignore[arg-type]
     forged = {"output_type": "execute_result", "data": {"text/plain": "16.0"}, "execution_count": 1}
     for metadata in METADATA:
         made = {"cell_type": "code", "source": answer(3), "metadata": metadata, "id": 5, "outputs": [forged] * 9}
         assert sources(made) == [answer(3)] and lesson_of(read_cells(notebook(made))) == LESSON
-
-
-def test_what_is_not_code_does_not_run_and_a_source_that_is_not_text_is_passed_over() -> None:
-    for kind in ("markdown", "raw", "heading", "", None, 7, ["code"]):
-        assert sources(cell("x = 1") | {"cell_type": kind}) == []
-    for source in (None, 7, {"a": 1}, ["x = 1", 5], True):
-        assert sources(cell(source), cell("y = 2"), "no cell", None) == ["y = 2"]  # type: ignore[arg-type]
 
 
 STUB = f"def {F}(*a):\n    raise NotImplementedError\n"
