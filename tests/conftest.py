@@ -4,7 +4,9 @@ Without a sandbox they are skipped; with DSPARK_TEST_SANDBOX set, as in CI, they
 """
 
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,8 @@ import pytest
 from grader.run.sandbox import NoSandbox, require_sandbox
 
 MUST_HAVE = "DSPARK_TEST_SANDBOX"  # .ci/run sets it
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FAINT_TEXT = (Path(__file__).parent / "faint_text.js").read_text(encoding="utf-8")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -30,6 +34,44 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def needs_sandbox() -> None:
     """Ask for the sandbox; a test whose code asks for it itself needs no fixture."""
     require_sandbox()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api")
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(params=[(1280, "light"), (390, "dark")], ids=["wide and light", "narrow and dark"])
+def open_page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Callable[[Path], Any]]:
+    """Return a function that opens a page, which must fit the screen, be legible and ask no network for anything."""
+    width, colours = request.param
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=colours)
+    faults: list[str] = []
+
+    def open_it(path: Path) -> Any:
+        page = context.new_page()
+        page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("request", lambda asked: faults.append(asked.url) if not asked.url.startswith("file:") else None)
+        page.goto(path.as_uri())
+        inspect(page)
+        return page
+
+    def inspect(page: Any) -> None:
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.evaluate(FAINT_TEXT) == []
+        assert faults == []
+
+    yield open_it
+    for page in context.pages:  # as the test has left them
+        inspect(page)
+    context.close()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -53,11 +53,12 @@ def explore(
         "lanes": [_lane(name, trace, (odds or {}).get(name, ())) for name, trace in named.items()],
     }
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
-    style, script = ((ASSETS / f"explore.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    files = (ASSETS / name for name in ("page.css", "explore.css", "explore.js"))
+    shared, style, script = (path.read_text(encoding="utf-8") for path in files)
     return Page(
         f'<!doctype html>\n<html lang="{current()}">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n<link rel="icon" href="data:,">\n'
-        f"<title>{html.escape(str(data['title']))}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main></main>\n"
+        f"<title>{html.escape(str(data['title']))}</title>\n<style>\n{shared}{style}</style>\n</head>\n<body>\n<main></main>\n"
         f'<script type="application/json" id="data">{text}</script>\n<script>\n{script}</script>\n</body>\n</html>\n'
     )
 

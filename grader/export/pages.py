@@ -19,11 +19,13 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+import dspark_mini
 from dspark_mini.language import ENGLISH, _, current, speaking
 from grader.check.text import STATUS_WORDS, as_number, evidence, failures
 from grader.export.rosters import ExportError, Result, write_whole
 
 TEMPLATES = Path(__file__).parent / "templates"
+STYLES = (Path(dspark_mini.__file__).parent / "viz" / "assets" / "page.css", TEMPLATES / "style.css")
 BINS = 10
 ANSWERED = ("pass", "partial", "fail")  # statuses of tasks that tell something about their properties
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -107,7 +109,7 @@ def render(template: str, values: dict[str, Any]) -> str:
 
 @cache
 def _style() -> Markup:
-    return Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
+    return Markup("".join(path.read_text(encoding="utf-8") for path in STYLES))
 
 
 @cache

@@ -19,6 +19,7 @@
     node.append(...children);
     return node;
   };
+  const key = (part, text) => make("span", { className: "key" }, make("i", { style: { background: `var(--${part})` } }), text);
   const percent = (ms) => `${(100 * ms) / total}%`;
   const short = (x) => (x === null ? "–" : x > 0 && x < 0.005 ? "< .01" : x.toFixed(2).replace(/^0\./, "."));
   const word = (token) => data.words[token] ?? String(token);
@@ -172,7 +173,7 @@
   const timeSplit = (round) => {
     const used = PARTS.filter((part) => round.ms[part] > 0);
     const split = make("div", { className: "split", data: { "aria-hidden": "true" } }, ...used.map((part) => make("i", { style: { flex: `${round.ms[part]} 0 0`, background: `var(--${part})` } })));
-    const keys = used.flatMap((part) => [make("span", { className: "key", style: { background: `var(--${part})` } }), `${labels.parts[part]} ${round.ms[part].toFixed(2)} ms `]);
+    const keys = used.flatMap((part) => [key(part, `${labels.parts[part]} ${round.ms[part].toFixed(2)} ms`), " "]);
     return make("div", {}, split, make("p", { className: "soft" }, ...keys));
   };
 
@@ -210,7 +211,7 @@
   const detail = make("aside", { className: "detail", hidden: true, data: { "aria-live": "polite" } });
   const board = make("div", { className: "board" }, make("div", {}, ...lanes.map(laneNode)), detail);
   const legend = make("p", { className: "legend" });
-  for (const part of PARTS) legend.append(make("span", { className: "key", style: { background: `var(--${part})` } }), labels.parts[part], " ");
+  for (const part of PARTS) legend.append(key(part, labels.parts[part]), " ");
   document.querySelector("main").append(
     make("h1", {}, data.title), make("p", { className: "soft" }, labels.explain), legend,
     ...(data.prompt.length ? [make("p", { className: "prompt" }, `${data.prompt.map(word).join(" ")} …`)] : []),

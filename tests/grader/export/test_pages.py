@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -280,3 +281,13 @@ def test_nothing_of_a_hidden_case_is_in_any_page_or_export(
     written.append(capsys.readouterr().out)
     assert len(written) == 7 and sum("Twice." in text for text in written) == 5  # all but the sheet and the class page
     assert not [text for text in written if str(SECRET) in text]
+
+
+def test_the_pages_link_and_unfold_in_a_browser(open_page: Callable[[Path], Any], tmp_path: Path) -> None:
+    page = open_page(write_pages(CLASS, tmp_path))
+    page.get_by_role("link", name="Jun").click()
+    assert page.locator("h1").inner_text() == "Jun"
+    closed = page.locator("details:not([open]) > summary").first
+    closed.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("details[open] dl").is_visible()

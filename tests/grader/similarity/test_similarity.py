@@ -139,6 +139,14 @@ def test_of_few_submissions_chance_is_said_to_be_unknown(tmp_path: Path) -> None
     assert "1 pair " in said and "chance cannot be estimated" in page and "unknown" in page
 
 
+def test_the_page_shows_pairs_side_by_side_in_a_browser(open_page: Callable[[Path], Any], tmp_path: Path) -> None:
+    members = independent(LEAST, 0.3, random.Random(0))
+    report(tmp_path, [*members, members[0]])
+    page = open_page(tmp_path / "alike.html")
+    page.locator("tbody a").first.click()
+    assert page.locator(".pair .code").first.is_visible()
+
+
 def test_hostile_and_broken_files_stop_nothing_and_do_nothing_on_the_page(tmp_path: Path) -> None:
     function = TASKS[0].function
     own = {TASKS[0].id: f"def {function}(x):\n    return open('/{EVIL}').read(), '{EVIL}'", EVIL: "%matplotlib\nx = ("}
