@@ -55,8 +55,9 @@ def _kit() -> str:
     digest = hashlib.sha256()
     for room in ("dspark_mini", "grader"):
         for path in sorted((ROOT / room).rglob("*.*")):
-            if path.is_file() and not {"__pycache__", "site"} & set(path.parts):
-                digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
+            name = path.relative_to(ROOT)
+            if path.is_file() and not {"__pycache__", "site"} & set(name.parts):
+                digest.update(f"{name}\0".encode() + path.read_bytes())
     return digest.hexdigest()
 
 

@@ -21,6 +21,7 @@ from grader.run.grading import grade
 
 bs4 = pytest.importorskip("bs4")
 site = pytest.importorskip("grader.site")
+lessons = pytest.importorskip("grader.site.lessons")
 LESSON = "02_parallel_drafting"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PAGES = ("index", f"lessons/{LESSON}", "reference/graded-functions", "results", "search", f"zh/lessons/{LESSON}")
@@ -95,6 +96,11 @@ def test_outputs_are_kept_until_the_code_changes_and_a_failure_has_a_name(
         site.executed("a_lesson", [Cell("code", "", "1 / 0")], "zh", tmp_path)
     monkeypatch.setattr("grader.site.lessons._execute", pytest.fail)
     assert site.executed("a_lesson", [Cell("markdown", "", "other prose"), cells[1]], "zh", tmp_path) == first
+    module = tmp_path / "site" / "grader" / "module.py"  # whatever the directory is called that the kit is in
+    module.parent.mkdir(parents=True)
+    monkeypatch.setattr("grader.site.lessons.ROOT", tmp_path / "site")
+    states = [module.write_text(text) and lessons._kit.__wrapped__() for text in ("a = 1", "a = 2")]
+    assert states[0] != states[1]
 
 
 def test_the_cell_that_installs_the_kit_stays_out_of_nbgraders_notebooks_and_changes_no_grade(
