@@ -117,8 +117,8 @@ def build_conditional_tree(block_logits, anchor_token, markov_bias, width, max_n
             ids = np.flatnonzero((scores > -np.inf) & (scores >= best[0]))
             for child in ids[np.argsort(-scores[ids], kind="stable")][:width].tolist():
                 heapq.heappush(heap, (cost - float(log_probs[child]), child, len(nodes) - 2, depth + 1))
-    tokens, parents, depths, log_probs = (list(column[1:]) for column in zip(*nodes))  # without the root
-    return {"tokens": tokens, "parents": parents, "depths": depths, "log_probs": log_probs}
+    # Column by column, without the root.
+    return {name: list(column[1:]) for name, column in zip(("tokens", "parents", "depths", "log_probs"), zip(*nodes))}
     ### END SOLUTION
 
 # %% check="6.1"
