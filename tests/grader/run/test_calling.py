@@ -195,10 +195,7 @@ def test_every_exception_becomes_an_outcome(error: Any, name: str, message: str)
     got = outcome(raising(error))
     assert got.error == name and got.message.startswith(message) and not got.timed_out and not got.died
     assert got.value is None and not got.changed
-
-
-def test_an_interrupt_by_the_user_is_not_swallowed() -> None:
-    for interrupted in (raising(KeyboardInterrupt), lambda: signal.raise_signal(signal.SIGINT)):
+    for interrupted in (raising(KeyboardInterrupt), lambda: signal.raise_signal(signal.SIGINT)):  # not swallowed
         with pytest.raises(KeyboardInterrupt):
             outcome(interrupted)
 
