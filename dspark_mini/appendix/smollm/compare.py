@@ -87,13 +87,18 @@ def _missing(
     options: Options, settings: Row, prompts: Sequence[dict[str, str]], lines: list[Row], console: Console
 ) -> Iterator[Row]:
     """Yield the first line where there is none, and those of the prompts that have not run."""
-    names = lines[0]["dtypes"] if lines else [str(fastest_dtype(rows)).removeprefix("torch.") for rows in (5, 1)]
-    dtype, plain_dtype = (getattr(torch, name) for name in names)
+    dtype = getattr(torch, lines[0]["dtype"]) if lines else fastest_dtype()
     model = load(options.model, options.drafter, dtype)
-    runners = _runners(options, model, dtype, plain_dtype)
+    other = torch.float32 if dtype == torch.bfloat16 else torch.bfloat16
+    plain = {_name(dtype): _ours(options, model), _name(other): _ours(options, load(options.model, dtype=other))}
     if not lines:
-        machine = hardware(f"torch {torch.__version__}, {dtype}", "cpu", model)
-        yield {"settings": settings, "hardware": machine, "methods": list(runners), "dtypes": names}
+        question = model.tokenizer.question(prompts[0]["prompt"])
+        faster = min(plain, key=lambda name: plain[name](question, 0.0, 32)["seconds"])  # for transformers
+        machine = hardware(f"torch {torch.__version__}", "cpu", model)
+        yield {"settings": settings, "hardware": machine, "dtype": _name(dtype), "transformers_dtype": faster}
+    runners = {PLAIN: plain[_name(dtype)], f"{PLAIN} {_name(other)}": plain[_name(other)]}
+    runners |= _transformers(options, getattr(torch, lines[0]["transformers_dtype"]), model.tokenizer.end)
+    runners |= {name: _ours(options, model, name) for name in model.drafters}
     shared, costs, first = model.drafters["lookup"].costs, dict[int, Any](), max(0, len(lines) - 1)
     for number, about in enumerate(prompts[first:], start=first + 1):
         prompt, runs = model.tokenizer.question(about["prompt"]), list[Row]()
@@ -125,20 +130,19 @@ def _run_all(
     return runs
 
 
-def _runners(options: Options, model: SmallLM, dtype: torch.dtype, plain_dtype: torch.dtype) -> dict[str, Runner]:
-    """Return all ways of decoding by name; ours in both dtypes, since the fairest baseline is the faster one."""
-    other = torch.bfloat16 if dtype == torch.float32 else torch.float32
-    runners = {
-        PLAIN: _ours(options, model),
-        f"{PLAIN} {str(other).removeprefix('torch.')}": _ours(options, load(options.model, dtype=other)),
-    }
-    if importlib.util.find_spec("transformers") is not None:
-        from transformers import AutoModelForCausalLM
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
 
-        theirs = AutoModelForCausalLM.from_pretrained(options.model, dtype=plain_dtype)
-        runners["transformers"] = _theirs(options, theirs, model.tokenizer.end)
-        runners["transformers lookup"] = _theirs(options, theirs, model.tokenizer.end, prompt_lookup_num_tokens=10)
-    return runners | {name: _ours(options, model, name) for name in model.drafters}
+
+def _transformers(options: Options, dtype: torch.dtype, end: int) -> dict[str, Runner]:
+    """Return transformers' ways of decoding by name, where it is installed."""
+    if importlib.util.find_spec("transformers") is None:
+        return {}
+    from transformers import AutoModelForCausalLM
+
+    theirs = AutoModelForCausalLM.from_pretrained(options.model, dtype=dtype)
+    lookup = _theirs(options, theirs, end, prompt_lookup_num_tokens=10)
+    return {"transformers": _theirs(options, theirs, end), "transformers lookup": lookup}
 
 
 def _ours(options: Options, model: SmallLM, drafter: str = "") -> Runner:

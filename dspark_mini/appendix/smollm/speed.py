@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from dspark_mini.appendix.smollm.llama import Linear, Llama
+from dspark_mini.appendix.smollm.llama import TYPICAL_ROWS, Linear, Llama
 
 COUNTS = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # tokens per forward
 CONTEXT = 256  # tokens already in the cache
@@ -23,14 +23,17 @@ def memory_bandwidth(repeats: int = 5, count: int = LARGE) -> float:
 
 
 @torch.inference_mode()
-def fastest_dtype(rows: int) -> torch.dtype:
-    """Measure in which dtype so many rows are multiplied sooner with matrices that no cache holds.
+def fastest_dtype() -> torch.dtype:
+    """Measure in which dtype the rows of a verification are multiplied sooner with matrices that no cache holds.
 
-    Without bfloat16 instructions (AVX2) it is float32 for a verification; for one row memory decides.
+    Without bfloat16 instructions (AVX2) it is float32, although plain decoding reads half as much in bfloat16.
     """
 
     def seconds(dtype: torch.dtype) -> float:
-        linears, x = [Linear(torch.randn(3072, 576).to(dtype)) for _ in range(12)], torch.randn(rows, 576).to(dtype)
+        linears, x = (
+            [Linear(torch.randn(3072, 576).to(dtype)) for _ in range(12)],
+            torch.randn(TYPICAL_ROWS, 576).to(dtype),
+        )
         return fastest(lambda: [linear(x) for linear in linears], 5)
 
     return min((torch.float32, torch.bfloat16), key=seconds)

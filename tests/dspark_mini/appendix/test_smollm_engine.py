@@ -119,7 +119,7 @@ def test_a_comparison_goes_on_after_a_stop_and_refuses_other_settings(
     tiny_llama: Path, drafter: Path, tmp_path: Path, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(compare, "load", load)
-    monkeypatch.setattr(compare, "fastest_dtype", lambda rows: torch.float32)
+    monkeypatch.setattr(compare, "fastest_dtype", lambda: torch.float32)
     monkeypatch.setattr(engine, "CONTEXT", 8)
     monkeypatch.setattr("dspark_mini.appendix.smollm.speed.CONTEXT", 8)
     monkeypatch.setattr(compare.importlib.util, "find_spec", lambda name: None)
