@@ -1,6 +1,7 @@
 """Submissions for the tests: lesson notebooks, solved, untouched, or edited cell by cell."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ def library() -> Iterator[Path]:
         yield folder
 
 
+@cache
 def solved_sources(lesson: str) -> dict[str, str]:
     """The sources of a solved lesson by cell id."""
     cells = list(cells_of((SOLUTIONS / f"{lesson}.py").read_text(encoding="utf-8")))

@@ -17,6 +17,7 @@ from grader.similarity.fingerprints import fingerprint_all
 
 LESSON = "02_parallel_drafting"
 TASKS = [task for task in tasks_of(LESSON) if task.id != "record"]  # the record is given
+VARIANTS = list(all_variants())
 EVIL = "<script>alert(1)</script>\u202e"
 Class = list[dict[str, str]]
 
@@ -82,7 +83,7 @@ def independent(count: int, wrong: float, rng: random.Random) -> Class:
     """A class whose members take one variant per task, right or wrong, each by themselves, and no two the same."""
     right = {task.id: [inspect.getsource(task.reference)] for task in TASKS}
     mistaken: dict[str, list[str]] = {task.id: [] for task in TASKS}
-    for variant in all_variants():
+    for variant in VARIANTS:
         if variant.task in right and variant.source:
             (mistaken if variant.caught_by else right)[variant.task].append(variant.source)
     members: dict[tuple[str, ...], dict[str, str]] = {}
