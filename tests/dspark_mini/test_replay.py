@@ -73,7 +73,8 @@ def test_policies_rank_as_the_lesson_says(path: Path) -> None:
     total = {name: total_score(by_machine) for name, by_machine in policies.items()}
     assert total["plain"] == 0.0 < max(total["fixed 1"], total["fixed 4"], total["fixed 7"]) < total["threshold"]
     assert total["threshold"] < total["scheduler"] < 100.0
-    assert policies["fixed 7"]["busy GPU"] < 0.0
+    assert policies["fixed 7"]["idle GPU"] > policies["fixed 4"]["idle GPU"]
+    assert policies["fixed 7"]["busy GPU"] < policies["fixed 4"]["busy GPU"]
     oracle = scores(oracle_speeds(recordings), recordings.reference)
     assert all(oracle[machine] > max(100.0, *(p[machine] for p in policies.values())) for machine in COSTS)
 
