@@ -35,6 +35,17 @@ plain = st.recursive(
     ),
     max_leaves=12,
 )
+trees = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3), st.sampled_from(CHARS)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.sampled_from([*"ltdanog", "z"]), inner, min_size=1, max_size=2),
+        st.sampled_from(["l", "t", "d", "a", "n", "o"]).flatmap(lambda tag: inner.map(lambda x: {tag: x})),
+        st.tuples(st.sampled_from(CHARS), inner).map(lambda pair: {"n": list(pair)}),
+        st.tuples(st.sampled_from(CHARS), st.lists(inner, max_size=3)).map(lambda pair: {"a": list(pair)}),
+    ),
+    max_leaves=10,
+)
 
 
 def crossed(value: Any) -> Any:
@@ -183,6 +194,14 @@ def test_flipped_bytes_give_plain_data_or_nothing(value: Any, flips: list[tuple[
     for place, byte in flips:
         message[place % len(message)] = byte
     assert is_plain(unpacked_or_none(bytes(message)))
+
+
+@MANY
+@example([1], b"")
+@given(trees, st.binary(max_size=32))
+def test_any_json_and_any_bytes_give_plain_data_or_nothing(tree: Any, buffers: bytes) -> None:
+    assert is_plain(unpacked_or_none(raw(tree, buffers)))
+    assert is_plain(unpacked_or_none(buffers)) and is_plain(unpacked_or_none(raw(buffers)))
 
 
 DAMAGED: dict[str, list[Any]] = {
