@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -54,9 +55,9 @@ def build_site(
             for name in names:
                 page = lesson_page(translated(name, sources[name], language), shown[language, name])
                 files[f"lessons/{name}.ipynb"] = page.encode()
-            source = KEPT / "source" / language
-            _write(source, files)
-            _run_sphinx(source, folder if language == ENGLISH else folder / language, language, languages, repository)
+            _write(KEPT / language / "source", files)
+            html = _run_sphinx(KEPT / language, language, languages, repository)
+            shutil.copytree(html, folder if language == ENGLISH else folder / language, dirs_exist_ok=True)
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -71,15 +72,18 @@ def _write(folder: Path, files: Mapping[str, bytes]) -> None:
             path.write_bytes(data)
 
 
-def _run_sphinx(source: Path, out: Path, language: str, languages: Sequence[str], repository: str) -> None:
-    warnings, kept = io.StringIO(), KEPT / "doctrees" / language
+def _run_sphinx(kept: Path, language: str, languages: Sequence[str], repository: str) -> Path:
+    """Return the directory of the pages; myst-nb leaves more beside it, which is not handed on."""
+    warnings, html = io.StringIO(), kept / "html"
     settings = _settings(language) | {"dspark_languages": list(languages), "dspark_repository": repository}
     nocolor()
     with patch_docutils(), docutils_namespace():
-        app = Sphinx(source, None, out, kept, "html", settings, None, warnings, parallel=os.cpu_count() or 1)
+        places = (kept / "source", None, html, kept / "doctrees")
+        app = Sphinx(*places, "html", settings, None, warnings, parallel=os.cpu_count() or 1)
         app.build()
     if found := warnings.getvalue().strip():
-        raise UserError(f"The site is written to {out}, but not as it should be. Sphinx says: {found}")
+        raise UserError(f"The site is not written, because Sphinx says: {found}")
+    return html
 
 
 def _settings(language: str) -> dict[str, object]:
