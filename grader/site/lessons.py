@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -89,11 +90,14 @@ def lesson_page(cells: Sequence[Cell], outputs: Outputs) -> str:
         cells: Its cells, solved.
         outputs: The outputs of each code cell; empty if it was not executed.
     """
-    shown, made = iter(outputs), []
+    shown, made, in_part = iter(outputs), [], False
     for number, cell in enumerate(cells):
         name = f"cell-{number}"
         if cell.kind == "markdown":
-            made.append(new_markdown_cell(cell.source, id=name))
+            in_part = in_part or (number > 0 and cell.source.startswith("# "))  # a page has one title
+            made.append(
+                new_markdown_cell(re.sub("^#", "##", cell.source, flags=re.M) if in_part else cell.source, id=name)
+            )
             continue
         tags = {}
         if cell.role == "task":
