@@ -13,6 +13,7 @@ from dspark_mini.appendix.smollm.llama import TYPICAL_ROWS, Linear, Llama
 
 COUNTS = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # tokens per forward
 CONTEXT = 256  # tokens already in the cache
+DTYPES = (torch.float32, torch.bfloat16)
 LARGE = 2**27  # float32 numbers, 512 MB: more than any cache holds
 
 
@@ -26,17 +27,21 @@ def memory_bandwidth(repeats: int = 5, count: int = LARGE) -> float:
 def fastest_dtype() -> torch.dtype:
     """Measure in which dtype the rows of a verification are multiplied sooner with matrices that no cache holds.
 
-    Without bfloat16 instructions (AVX2) it is float32, although plain decoding reads half as much in bfloat16.
+    Without bfloat16 instructions (AVX2) it is float32, although plain decoding reads half as much in bfloat16. One
+    thread's processor time, in turns: a busy machine must not decide.
     """
-
-    def seconds(dtype: torch.dtype) -> float:
-        linears, x = (
-            [Linear(torch.randn(3072, 576).to(dtype)) for _ in range(12)],
-            torch.randn(TYPICAL_ROWS, 576).to(dtype),
-        )
-        return fastest(lambda: [linear(x) for linear in linears], 5)
-
-    return min((torch.float32, torch.bfloat16), key=seconds)
+    threads, weight, rows = torch.get_num_threads(), torch.randn(3072, 576), torch.randn(TYPICAL_ROWS, 576)
+    torch.set_num_threads(1)
+    stacks = {dtype: [Linear(weight.to(dtype, copy=True)) for _ in range(12)] for dtype in DTYPES}
+    times: dict[torch.dtype, list[float]] = {dtype: [] for dtype in DTYPES}
+    for _ in range(5):
+        for dtype, linears in stacks.items():
+            x, started = rows.to(dtype), time.process_time()
+            for linear in linears:
+                linear(x)
+            times[dtype].append(time.process_time() - started)
+    torch.set_num_threads(threads)
+    return min(DTYPES, key=lambda dtype: min(times[dtype]))
 
 
 def forward_times(model: Llama, counts: Sequence[int] = COUNTS, repeats: int = 7) -> list[float]:
