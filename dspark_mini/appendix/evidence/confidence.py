@@ -29,9 +29,7 @@ SHIFT = (
 )
 PREDICTED = "Predicted prefix survival against whether the prefix was accepted, all positions pooled."
 DIFFERS = {  # reasons; what differs, and by how much, the results say
-    "figure_5": (
-        "The rate depends on how hard a domain is for the drafter: here sums are hardest, in the paper open-ended chat."
-    ),
+    "figure_5": "More is accepted without a threshold than in the paper, which leaves less to gain.",
     "figure_6": (
         "At temperature 1 the head was trained on the very distribution it is asked about, so there is little to "
         "correct. The shift is greedy verification: the head learned how much two distributions overlap, and is now "
