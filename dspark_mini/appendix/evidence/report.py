@@ -15,7 +15,8 @@ Ours = Mapping[str, Any]
 
 def comparison(results: Mapping[str, Any]) -> str:
     """Return the table of what the paper reports and what was measured here, and why they differ."""
-    prompts = " or ".join(sorted({str(entry["settings"]["prompts_of_a_domain"]) for entry in results.values()}))
+    counts = {str(results[name]["settings"]["prompts_of_a_domain"]) for name in ROWS if name in results}
+    prompts = " or ".join(sorted(counts))
     rows = [f"{prompts} prompts per domain, γ = 7 and temperature 1 unless stated otherwise.", ""]
     rows, reasons = [*rows, "| the paper | here |", "|---|---|"], []
     for name, (sentences, here) in ROWS.items():
