@@ -41,7 +41,9 @@ Prompt = Annotated[str | None, Option(help="Your own prompt instead, such as '<m
 Words = Annotated[bool, Option("--words", callback=_list_words, help=WORDS)]
 Methods = Annotated[list[str] | None, Option("--method", help=METHOD)]
 Mine = Annotated[bool, Option("--mine", help=MINE)]
-Heat = Annotated[float | None, Option(min=0.0, help="Sampling temperature; 0 is greedy. Default: 1, with --mine 0.")]
+Temperature = Annotated[
+    float | None, Option(min=0.0, help="Sampling temperature; 0 is greedy. Default: 1, with --mine 0.")
+]
 Tokens = Annotated[int, Option(min=1, max=256, help="Most tokens per text.")]
 Seed = Annotated[int, Option(min=0, help="Seed of prompts and sampling.")]
 Backend = Annotated[str, Option(help="numpy or torch.")]
@@ -61,7 +63,7 @@ def race(
     methods: Methods = None,
     mine: Mine = False,
     folder: WorkFolder = WORK,
-    temperature: Heat = None,
+    temperature: Temperature = None,
     tokens: Tokens = 160,
     seed: Seed = 0,
     backend: Backend = "numpy",

@@ -20,10 +20,10 @@ DEFAULT_METHODS = ("autoregressive", "dflash", "dspark")
 PICTURES = (".png", ".svg")
 
 
-def defaults(methods: list[str] | None, heat: float | None, mine: bool) -> tuple[tuple[str, ...], float]:
+def defaults(methods: list[str] | None, temperature: float | None, mine: bool) -> tuple[tuple[str, ...], float]:
     """Choose methods and temperature where none are given: the learner's own race is greedy, with the policy."""
-    heat = (0.0 if mine else 1.0) if heat is None else heat
-    return tuple(methods or [*DEFAULT_METHODS, *([POLICY] if mine and not heat else [])]), heat
+    temperature = (0.0 if mine else 1.0) if temperature is None else temperature
+    return tuple(methods or [*DEFAULT_METHODS, *([POLICY] if mine and not temperature else [])]), temperature
 
 
 @dataclass(frozen=True)

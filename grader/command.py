@@ -192,20 +192,24 @@ def site(
     lesson: Annotated[list[str] | None, typer.Option(help="Number of a lesson; repeatable. Default: all.")] = None,
     execute: Annotated[bool, typer.Option(help="Show what the solved lessons print and draw.")] = True,
     repository: Annotated[
-        str, typer.Option(envvar="GITHUB_REPOSITORY", help="owner/name on GitHub, to link lessons to Colab and Binder.")
+        str,
+        typer.Option(
+            envvar="GITHUB_REPOSITORY", help="owner/name on GitHub, to link lessons to Colab, Codespaces and Binder."
+        ),
     ] = "",
 ) -> None:
     """Write the site: README, docs, solved lessons and the library's reference, as pages that need no server."""
     for name in set(lang or ()) - set(LANGUAGES):
         raise UserError(f"lang is {name!r}, but it must be {' or '.join(LANGUAGES)}.")
     if importlib.util.find_spec("myst_nb") is None:
-        raise UserError("`dspark-mini site` needs some packages more; install them with `pip install -e '.[site]'`.")
+        raise UserError("`dspark-mini site` needs a few more packages; install them with `pip install -e '.[site]'`.")
     with _instructor_modules("site"):
         from grader.site import build_site
 
     languages = [language for language in LANGUAGES if language in (lang or LANGUAGES)]
     build_site(folder, languages, [find_lesson(name) for name in lesson or ()], execute, repository)
-    say(f"{folder / 'index.html'} is ready to be opened.")
+    first = folder if ENGLISH in languages else folder / languages[0]
+    say(f"Open {first / 'index.html'} in a browser.")
 
 
 @contextmanager

@@ -146,9 +146,9 @@ def law(device: str) -> dict[str, Any]:
         server = Server(model, drafter, repeat(prompt), texts, no_end, 100, slots=slots)
         server.serve(lambda confidences: (np.arange(len(confidences)) % (BLOCK_SIZE + 1)).tolist(), rounds=2)
         after = torch.tensor([[*prompt, token] for token in range(model.shape.vocabulary)])
-        second = model(after)[0][:, -1].double().softmax(-1)  # (V, V)
-        first = model(torch.tensor([prompt]))[0][0, -1].double().softmax(-1)  # (V,)
-    expected = (first[:, None] * second).flatten().cpu().numpy()
+        second = model(after)[0][:, -1].cpu().double().softmax(-1)  # (V, V)
+        first = model(torch.tensor([prompt]))[0][0, -1].cpu().double().softmax(-1)  # (V,)
+    expected = (first[:, None] * second).flatten().numpy()
     expected /= expected.sum()
     pairs = [model.shape.vocabulary * output[0] + output[1] for output in server.outputs]
 

@@ -98,13 +98,13 @@ def report(
 ) -> None:
     """Write what was measured into docs/results.md, from the JSON files that hold it."""
     require_torch("cpu")
-    from dspark_mini.appendix.evidence.documents import RESULTS, write_report, written_anew
+    from dspark_mini.appendix.evidence.documents import RESULTS, updated_text, write_report
 
     try:
         if not check:
             write_report(results or RESULTS, docs)
-        elif written_anew(results or RESULTS, docs) != docs.read_text(encoding="utf-8"):
-            raise UserError(f"{docs} differs from the results; `dspark-mini appendix report` writes it anew.")
+        elif updated_text(results or RESULTS, docs) != docs.read_text(encoding="utf-8"):
+            raise UserError(f"{docs} differs from the results; `dspark-mini appendix report` updates it.")
     except (OSError, ValueError) as error:
         raise UserError(str(error)) from error
     typer.echo(f"{docs} agrees with the results.")

@@ -125,11 +125,16 @@ def evidence_against(p: Property, session: Session) -> Evidence | None:
 
 
 def _evidence(p: Property, session: Session) -> Evidence | None:
-    """Try the cases of one half. What is drawn depends on the seed and the property's name only."""
+    """Try the cases of one half.
+
+    What is drawn depends on the property's name, and in the hidden half on the seed: a learner's code can see the
+    numbers that the visible half draws, and must not foresee the hidden cases from them.
+    """
     if session.hidden and getattr(p.judge, "hidden", None) is None:
         return None
     if session.memo is not None:
-        session.rng = np.random.default_rng([session.memo["seed"], zlib.crc32(p.name.encode())])
+        name = zlib.crc32(p.name.encode())
+        session.rng = np.random.default_rng([session.memo["seed"], name] if session.hidden else [name])
     try:
         return p.judge(session)
     except Stopped:

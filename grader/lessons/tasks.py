@@ -174,7 +174,7 @@ class Task:
             found = diagnosis.diagnosis(table, answers, self.law_counts(session, diagnosis.DRAWS))
             outcomes = session.outcomes(example.call for example in examples)
         except (NotStarted, Stopped):
-            return Diagnosis(diagnosis.ENDLESS if session.timed_out else "")
+            return Diagnosis(_(diagnosis.ENDLESS) if session.timed_out else "")
         return found if found.says else replace(found, says=diagnosis.shape_diagnosis(examples, outcomes))
 
     def parts_of(self, probes: Iterable[Probe]) -> list[Callable[[Any], Any]]:

@@ -88,6 +88,7 @@ def grade(source: Source, library: Path, sandbox: Sandbox = True) -> Result:
         ):
             begun = [_begin(task, submission, child) for task in submission.tasks]
             notes = tuple(_notes(submission, child))  # no code has seen a hidden case so far
+            child.renew_clocks()
             reports = tuple(finish() for finish in begun)
     except NoProcess as error:
         return not_graded(source, str(error))

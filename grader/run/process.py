@@ -28,6 +28,7 @@ from grader.run.replies import loaded_of, outcome_of
 
 START_SECONDS, LOAD_SECONDS, GRACE_SECONDS = 30.0, 60.0, 2.0
 # What all calls of one function may take, and all that a submission may take: that much, and more for each function.
+# The visible cases have these budgets, and the hidden ones have them again.
 TASK_SECONDS, SUBMISSION_SECONDS, SECONDS_A_TASK = 60.0, 120.0, 5.0
 MAX_PARTS = 50_000  # a piece reports where it is once, and once per statement
 MAX_LOST = 3  # statements of one piece that may hang for good or end the process; with one more, the piece is left out
@@ -125,6 +126,10 @@ class Child:
         except BaseException:
             self.close()
             raise
+
+    def renew_clocks(self) -> None:
+        """Give the second half of a grading as much time as the first one had."""
+        self.clock, self.tasks = Clock(SUBMISSION_SECONDS), {}
 
     def outcomes(self, function: str, calls: list[Call]) -> list[Outcome]:
         """Call a function by name, several times; a child that hangs or dies is ended, and the last outcome says so."""

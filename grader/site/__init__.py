@@ -65,6 +65,7 @@ def _write(folder: Path, files: Mapping[str, bytes]) -> None:
     for path in [path for path in folder.rglob("*") if path.is_file()]:
         if path.relative_to(folder).as_posix() not in files:
             path.unlink()
+            shutil.rmtree(folder.parent / "html", ignore_errors=True)  # it has a page of this file
     for name, data in files.items():
         path = folder / name
         if not path.is_file() or path.read_bytes() != data:
@@ -82,6 +83,7 @@ def _run_sphinx(kept: Path, language: str, languages: Sequence[str], repository:
         app = Sphinx(*places, "html", settings, None, warnings, parallel=os.cpu_count() or 1)
         app.build()
     if found := warnings.getvalue().strip():
+        shutil.rmtree(kept / "doctrees", ignore_errors=True)  # else the next build would not repeat the warnings
         raise UserError(f"The site is not written, because Sphinx says: {found}")
     return html
 

@@ -21,7 +21,7 @@ BACKENDS = {"race-numpy": "NumPy", "race-torch": "torch on the CPU"}
 
 
 def write_report(results: Path, docs: Path) -> None:
-    """Write the measured parts of a document anew.
+    """Rewrite the measured parts of a document.
 
     Args:
         results: Directory of evidence.json, of the races' JSON files, and of bench*.json.
@@ -30,12 +30,12 @@ def write_report(results: Path, docs: Path) -> None:
     Raises:
         ValueError: A mark is missing.
     """
-    text = written_anew(results, docs)
+    text = updated_text(results, docs)
     with atomic_write(docs) as part:
         part.write_text(text, encoding="utf-8")
 
 
-def written_anew(results: Path, docs: Path) -> str:
+def updated_text(results: Path, docs: Path) -> str:
     """Return the document with its measured parts as the results have them; see write_report."""
     files = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(results.glob("*.json"))}
     text = docs.read_text(encoding="utf-8")
@@ -70,8 +70,7 @@ def _race(files: Files) -> str | None:
         return None
     columns = [(label, domain) for label in races for domain in DOMAINS]
     titles = [f"{label}: {domain}" if domain == DOMAINS[0] else domain for label, domain in columns]
-    prompts = " to ".join(map(str, sorted({run["prompts"] for run in runs.values()})))
-    lines = [f"γ = {BLOCK_SIZE}, temperature 1, {prompts} prompts per domain:", "", f"| | {' | '.join(titles)} |"]
+    lines = [f"γ = {BLOCK_SIZE}, temperature 1:", "", f"| | {' | '.join(titles)} |"]
     lines.append("|---" * (len(titles) + 1) + "|")
     for method in METHODS:
         found = [runs.get((label, method, domain)) for label, domain in columns]
@@ -82,7 +81,8 @@ def _race(files: Files) -> str | None:
         shares = [run["speedup"] / run["expected_speedup"] for run in race["runs"] if run["expected_speedup"]]
         lines += [
             "",
-            f"{label}: a forward of the target over {BLOCK_SIZE + 1} tokens takes {race['verify_ratio']:.2f} times as "
+            f"{label}, {race['runs'][0]['prompts']} prompts per domain: "
+            f"a forward of the target over {BLOCK_SIZE + 1} tokens takes {race['verify_ratio']:.2f} times as "
             f"long as over one. Speed-ups are {min(shares):.2f} to {max(shares):.2f} of τ·T_target / (T_draft + "
             "T_head + T_verify).",
         ]
@@ -97,7 +97,7 @@ def _greedy(files: Files) -> str | None:
         for method in dict.fromkeys(run["method"] for run in runs if run["method"] != PLAIN_NAME):
             equal, prompts = _equal([run for run in runs if run["method"] == method])
             found.setdefault((label, f"{equal} of {prompts}"), []).append(method)
-    parts = [f"in {label} {counts} with {' and with '.join(methods)}" for (label, counts), methods in found.items()]
+    parts = [f"in {label} {counts} with each of {', '.join(methods)}" for (label, counts), methods in found.items()]
     return f"Prompts that gave exactly the text of plain decoding: {'; '.join(parts)}." if parts else None
 
 

@@ -129,7 +129,7 @@ class Server:
             if trim is not None:
                 hidden, marks[1] = self.block(), time.perf_counter()
                 drafts, marks[2] = self.chain(hidden), time.perf_counter()
-                lengths, marks[3] = trim(drafts.confidences.double().cpu().numpy()), time.perf_counter()
+                lengths, marks[3] = trim(drafts.confidences.cpu().double().numpy()), time.perf_counter()
             emitted, ended = self.verify(drafts, torch.tensor(lengths))
             marks.append(time.perf_counter())
             for part, begin, end in zip(PARTS, marks, marks[1:]):

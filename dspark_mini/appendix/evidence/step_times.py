@@ -95,4 +95,6 @@ def timed(call: Callable[[], object]) -> float:
     call()
     if torch.cuda.is_available():
         torch.cuda.synchronize()
+    elif torch.backends.mps.is_available():
+        torch.mps.synchronize()
     return time.perf_counter() - start

@@ -46,9 +46,9 @@ def smollm(
 def generate(
     folder: Model = None,
     texts: Texts = TEXTS,
-    shards: Annotated[int, typer.Option(min=1, help="Shards that there shall be.")] = 20,
+    shards: Annotated[int, typer.Option(min=1, help="Number of shards in all.")] = 20,
     held_out: Annotated[
-        bool, typer.Option("--held-out", help="Answer the held-out prompts instead: 5 shards.")
+        bool, typer.Option("--held-out", help="Answer the held-out prompts instead (5 shards).")
     ] = False,
 ) -> None:
     """Let the model write texts for a drafter's training; run it again to continue after a stop."""
@@ -100,7 +100,7 @@ def compare(
     from dspark_mini.appendix.smollm.compare import compare as compare_methods
 
     drafter = drafter or (drafter_folder() if drafter_folder().is_dir() else None)
-    counts, heats = tuple(threads or (1, 2)), tuple(temperature or (0.0, 1.0))
+    counts, temperatures = tuple(threads or (1, 2)), tuple(temperature or (0.0, 1.0))
     with model_errors("cpu"):
-        options = Options(require_model(folder), drafter, prompts, tokens, counts, heats)
+        options = Options(require_model(folder), drafter, prompts, tokens, counts, temperatures)
         compare_methods(options, into, Console())

@@ -52,6 +52,12 @@ def chosen_prompts(count: int) -> list[dict[str, str]]:
     return [rows[i] for i in sorted(range(len(rows)), key=lambda i: (i % BATCH, i))][:count]
 
 
+def _settings(options: Options) -> dict[str, Any]:
+    """What two runs must share to be continued: all but the number of prompts; of folders the names only."""
+    settings: dict[str, Any] = json.loads(json.dumps(asdict(options), default=lambda folder: folder.name))
+    return {name: value for name, value in settings.items() if name != "prompts"}
+
+
 def compare(options: Options, folder: Path, console: Console) -> None:
     """Run what is missing, prompt by prompt; then write the summary and print it.
 
@@ -63,7 +69,7 @@ def compare(options: Options, folder: Path, console: Console) -> None:
     Raises:
         ValueError: A model cannot be loaded, or the folder has results of another comparison.
     """
-    path, settings = folder / "compare.jsonl", json.loads(json.dumps(asdict(options) | {"prompts": 0}, default=str))
+    path, settings = folder / "compare.jsonl", _settings(options)
     lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.is_file() else []
     if lines and lines[0]["settings"] != settings:
         raise ValueError(f"{path} has results of other settings; move it away, or choose another directory.")

@@ -20,7 +20,7 @@ from dspark_mini.appendix.drafters import BlockDrafter
 from dspark_mini.appendix.engine import TorchBlockDrafter
 from dspark_mini.appendix.pretrained import load_drafter
 from dspark_mini.appendix.smollm.llama import Linear, Llama
-from dspark_mini.appendix.smollm.speed import CONTEXT, fastest, forward_times
+from dspark_mini.appendix.smollm.speed import CONTEXT, forward_times, least_seconds
 from dspark_mini.appendix.smollm.text import Text
 from dspark_mini.appendix.smollm.train import Ends, read_ends
 from dspark_mini.caches import StaticCache
@@ -68,7 +68,7 @@ class Costs:
     draft: float = 0.0  # a block of DSpark's
 
     def worthwhile(self, confidences: Sequence[float]) -> int:
-        """Count the drafts whose chance to survive is worth what one token more costs the forward.
+        """Count the drafts whose survival probability is worth the cost of one more token in the forward.
 
         It decides about each draft from the confidences up to that draft, so that sampling stays lossless.
         """
@@ -167,7 +167,7 @@ class DSpark(TorchBlockDrafter):
 
 
 class Drafters:
-    """Drafters with the engine's interface of one: in each round drafts the first that has a draft and is not paused.
+    """Drafters with the engine's interface of one: in each round, the first that has a draft and is not paused drafts.
 
     Args:
         names: "lookup" and "dspark", in order of preference.
@@ -271,7 +271,7 @@ def measure_costs(model: SmallLM) -> None:
     costs = model.drafters["lookup"].costs  # all of them have the same
     costs.verify = (np.maximum.accumulate(times) / times[0]).tolist()
     if "dspark" in model.drafters:
-        costs.draft = fastest(partial(_draft, model.drafters["dspark"].dspark), 6) / times[0]
+        costs.draft = least_seconds(partial(_draft, model.drafters["dspark"].dspark), 6) / times[0]
     model.clear()
 
 

@@ -61,13 +61,13 @@ def decode(
     cache = Cache(model, len(texts), slots)
     store = torch.zeros(len(texts), slots, width, dtype=torch.bfloat16)
     scale, rows = torch.zeros(len(texts), slots), torch.arange(len(texts))
-    heat, lengths = torch.tensor([temperatures[row] for row in order]), torch.tensor([*map(len, texts)])
+    chosen, lengths = torch.tensor([temperatures[row] for row in order]), torch.tensor([*map(len, texts)])
     last, going = _prefill(model, texts, cache, store), torch.ones(len(texts), dtype=torch.bool)
     ends = dict[int, int]()  # length of each text that has ended
     for step in range(longest):
         logits = model.logits(last)
         scale[rows, lengths - 1] = logits.logsumexp(-1)
-        tokens = sample(logits, heat, generator)
+        tokens = sample(logits, chosen, generator)
         for row, token in zip(rows.tolist(), tokens.tolist()):
             texts[row].append(token)
             if token == end:
@@ -75,7 +75,7 @@ def decode(
         going &= tokens != end
         if going.sum() < COMPACT_BELOW * len(going):  # texts that have ended are dropped, many at a time
             cache.keep(going)
-            rows, heat, lengths, tokens, going = (part[going] for part in (rows, heat, lengths, tokens, going))
+            rows, chosen, lengths, tokens, going = (part[going] for part in (rows, chosen, lengths, tokens, going))
         if not len(rows) or step + 1 == longest:
             break
         hidden, features = forward(model, tokens[:, None], lengths[:, None], cache)

@@ -20,12 +20,12 @@ LARGE = 2**27  # float32 numbers, 512 MB: more than any cache holds
 def memory_bandwidth(repeats: int = 5, count: int = LARGE) -> float:
     """Measure the fastest reading of a large array, in bytes per second."""
     array = torch.ones(count)
-    return count * array.element_size() / fastest(array.sum, repeats)
+    return count * array.element_size() / least_seconds(array.sum, repeats)
 
 
 @torch.inference_mode()
 def fastest_dtype() -> torch.dtype:
-    """Measure in which dtype the rows of a verification are multiplied sooner with matrices that no cache holds.
+    """Return the dtype in which a verification's rows are multiplied faster by matrices that no cache holds.
 
     Without bfloat16 instructions (AVX2) it is float32, although plain decoding reads half as much in bfloat16. One
     thread's processor time, in turns: a busy machine must not decide.
@@ -57,7 +57,7 @@ def forward_times(model: Llama, counts: Sequence[int] = COUNTS, repeats: int = 7
         model.logits(model.forward(tokens))
 
     blocks = [torch.zeros(count, dtype=torch.long) for count in counts]
-    rounds = [[fastest(partial(run, block), 1) for block in blocks] for _ in range(repeats)]
+    rounds = [[least_seconds(partial(run, block), 1) for block in blocks] for _ in range(repeats)]
     return [min(times) for times in zip(*rounds)]
 
 
@@ -66,7 +66,7 @@ def report(folder: Path, say: Callable[[str], object]) -> None:
     bandwidth = memory_bandwidth()
     say(f"Milliseconds of a forward on {torch.get_num_threads()} thread(s), and in one-token forwards:")
     say("tokens      " + "".join(f"{count:>8}" for count in COUNTS))
-    for dtype in (torch.bfloat16, torch.float32):
+    for dtype in reversed(DTYPES):
         model, name = Llama(folder, dtype, CONTEXT + max(COUNTS)), str(dtype).removeprefix("torch.")
         times = forward_times(model)
         say(f"{name:12}" + "".join(f"{1e3 * value:8.1f}" for value in times))
@@ -78,7 +78,8 @@ def report(folder: Path, say: Callable[[str], object]) -> None:
         )
 
 
-def fastest(call: Callable[[], object], repeats: int) -> float:
+def least_seconds(call: Callable[[], object], repeats: int) -> float:
+    """Return the least wall-clock time of several calls, in seconds."""
     times = []
     for _ in range(repeats):
         started = time.perf_counter()

@@ -193,7 +193,9 @@ def measure(model_folder: Path, drafter_folder: Path, texts: Path) -> dict[str, 
     return {
         kind: {
             "texts": len(found["texts"]),
-            "overlap": [round(value, 3) for value in torch.cat(found["overlap"]).mean(0).tolist()],
+            "overlap": [
+                round(value, 3) for value in (torch.cat(found["overlap"]).mean(0).tolist() if found["overlap"] else [])
+            ],
             "accepted_length": round(sum(found["rounds"]) / max(1, len(found["rounds"])), 3),
         }
         for kind, found in groups.items()

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 from dspark_mini.appendix import bench  # noqa: E402
 from dspark_mini.appendix.drafters import make_drafter  # noqa: E402
 from dspark_mini.appendix.evidence import acceptance, confidence, serving  # noqa: E402
-from dspark_mini.appendix.evidence.documents import RESULTS, SECTIONS, write_report, written_anew  # noqa: E402
+from dspark_mini.appendix.evidence.documents import RESULTS, SECTIONS, updated_text, write_report  # noqa: E402
 from dspark_mini.appendix.evidence.experiments import reproduce  # noqa: E402
 from dspark_mini.appendix.evidence.recordings import Recorder, Recording  # noqa: E402
 from dspark_mini.appendix.evidence.replayed import possible_gains  # noqa: E402
@@ -229,7 +229,7 @@ def test_every_experiment_runs_once_and_names_missing_weights(weights: Path, tmp
     text = docs.read_text(encoding="utf-8")
     assert text.count("before\n") == text.count("\nafter") == len(SECTIONS) and "None" not in text
     assert text.count("\nold\n") == 2 and "No GPU was measured" in text  # there are no races
-    assert written_anew(tmp_path, docs) == text and "No shape can gain more than" in text
+    assert updated_text(tmp_path, docs) == text and "No shape can gain more than" in text
     assert all(f"| **{title}" in text and f"- **{title}" in text for title in ("Table 1", "Figure 4", "Figure 7, 8"))
     cut = results["figure_5"]["ours"]["by_domain"]["math"]
     assert (
@@ -265,8 +265,8 @@ def test_the_bench_measures_all_of_it_and_the_figures_in_the_docs_are_those_of_t
     results["hardware"]["accelerator"] = "a GPU"
     (tmp_path / "bench.json").write_text(json.dumps(results))
     docs = Path(__file__).parents[3] / "docs" / "results.md"
-    assert "a GPU, torch" in written_anew(tmp_path, docs) and "**No GPU" not in written_anew(tmp_path, docs)
-    assert written_anew(RESULTS, docs) == docs.read_text(encoding="utf-8")
+    assert "a GPU, torch" in updated_text(tmp_path, docs) and "**No GPU" not in updated_text(tmp_path, docs)
+    assert updated_text(RESULTS, docs) == docs.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

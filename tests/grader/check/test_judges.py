@@ -13,8 +13,9 @@ import pytest
 
 from dspark_mini.contracts import generator, integers, number, takes
 from grader.check import text
-from grader.check.judges import Law, LawCase, SameSeed, Values, is_improbable, outcome_text
+from grader.check.judges import Law, LawCase, SameSeed, Session, Values, is_improbable, outcome_text
 from grader.check.report import Report
+from grader.lessons.checking import evidence_against
 from grader.lessons.checks import TASKS
 from grader.lessons.checks.cases import HINTS, SUFFIX
 from grader.lessons.tasks import Hidden, Property, Task, example, values
@@ -183,6 +184,25 @@ def test_nothing_more_is_asked_of_a_function_that_hangs_or_dies_or_is_a_stub(
     report = TASK.check(caller, seed=1)
     assert (report.status, report.points, caller.calls) == (status, 0, 1)
     assert says in f"{report} {report.to_json()['properties'][1]['message']}".lower()
+
+
+class Drawing:
+    """A judge that only draws, in both halves."""
+
+    def __init__(self) -> None:
+        self.drawn: dict[bool, list[float]] = {False: [], True: []}
+        self.hidden = self
+
+    def __call__(self, session: Session) -> None:
+        self.drawn[session.hidden].append(session.rng.random())
+
+
+def test_what_a_visible_half_draws_tells_nothing_of_the_seed() -> None:
+    judge = Drawing()
+    for seed in (1, 2):
+        evidence_against(Property("p", 1, "", "", judge), TASK.session(doubled, seed))
+    visible, hidden = judge.drawn.values()
+    assert visible[0] == visible[1] and len({visible[0], *hidden}) == 3
 
 
 @takes(share=number(), rng=generator())

@@ -225,6 +225,18 @@ def test_a_submission_that_takes_all_its_time_to_load_is_too_slow(
     assert report.status == "timeout"
 
 
+def test_a_function_that_takes_all_the_time_costs_the_others_nothing(
+    tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "SUBMISSION_SECONDS", 4.0)
+    file = tmp_path / "slow.py"
+    right = "def dflash_parallel_candidates(x):\n    return x.argmax(axis=1).tolist()\n"
+    file.write_text(f"import time\n{right}def dspark_markov_candidates(*x):\n    time.sleep(600)\n")
+    monkeypatch.setattr(process, "SECONDS_A_TASK", 0.0)
+    statuses = {report.function: report.status for report in grade(Source("slow", file), library).reports}
+    assert (statuses["dflash_parallel_candidates"], statuses["dspark_markov_candidates"]) == ("pass", "timeout")
+
+
 @pytest.mark.parametrize(
     ("at_its_cell", "points", "notes"), [("", 9, 0), ("def dflash_parallel_candidates(b): return 3", 0, 1)]
 )
