@@ -18,7 +18,7 @@ from rich.cells import cell_len
 from rich.markup import escape
 from rich.table import Table
 
-from dspark_mini.language import LANGUAGES, N_, _
+from dspark_mini.language import ENGLISH, LANGUAGES, N_, _
 from dspark_mini.terminal import WorkFolder, console, folded, plain_table, say
 from dspark_mini.workspace import WORK, UserError, find_lesson, hints_shown, lesson_names
 from grader.check.report import MISSING, Report

@@ -27,8 +27,8 @@ DIFFERS = {  # reasons; what differs, and by how much, the results say
         "fall by exp(−(k − 1) / 4), as in these configs at γ = 7. The autoregressive drafter is not behind in τ: one "
         "more layer after eight of the target learns such short texts well; its cost makes it slower than DSpark in "
         "`dspark-mini race`. DSpark without its head falls below DFlash, since its base logits learned to leave to the "
-        "head what depends on the previous token. Heads have equal data, layers, steps and rank; Domino's is trained without the "
-        "curriculum of its authors, which first strengthens the base logits."
+        "head what depends on the previous token. Heads have equal data, layers, steps and rank; Domino's is trained "
+        "without the curriculum of its authors, which first strengthens the base logits."
     ),
     "figure_2": "Curves rise at the last positions where only blocks that were right so far get there.",
     "figure_3": "The drafters are as wide as the target and a quarter as deep, so that a layer more adds much to both.",
