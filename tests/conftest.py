@@ -36,8 +36,9 @@ def needs_sandbox() -> None:
     require_sandbox()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """Start Chromium for a module: while Playwright is open, no other test can start an event loop of its own."""
     playwright = pytest.importorskip("playwright.sync_api")
     if CHROMIUM is None:
         pytest.skip("there is no chromium")
