@@ -1,7 +1,7 @@
 """Whether any wrong solution escapes by luck: `python tests/benchmarks/flaky_mutants.py --seeds 300`.
 
 Each is tried on the property that must catch it, alone, with many seeds of the hidden cases; each right solution on all
-properties with a tenth of the seeds. One that fails on visible cases, whose draws are the same for all seeds, needs none.
+properties with a tenth of the seeds. One that fails on visible cases needs none: their draws are the same for all.
 """
 
 import argparse
