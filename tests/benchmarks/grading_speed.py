@@ -27,7 +27,7 @@ from grader.lessons.sources import cells_of
 from grader.lessons.stubs import contract_imports
 from grader.lessons.tasks import Task
 from grader.read.submissions import tasks_of
-from grader.run.kit import grading_seed
+from grader.run.kit import grading_seed, secret_from, use_secret
 
 LESSON = "02_parallel_drafting"
 TASKS = [task for task in tasks_of(LESSON) if task.id != "record"]  # the record's solution is given
@@ -42,6 +42,7 @@ SLOW_SECONDS = 3.0
 
 def main() -> None:
     options = parsed()
+    use_secret(secret_from(None))  # the one that `grade` uses
     with tempfile.TemporaryDirectory(prefix="dspark-mini-benchmark-") as name:
         course = Path(name)
         expected = make_class(course, options.submissions, random.Random(options.seed))
