@@ -65,7 +65,7 @@ def train(
     folder: Model = None,
     texts: Texts = TEXTS,
     into: Annotated[Path, typer.Option(help="Directory of the checkpoint, and of the drafter.")] = Path("build/smollm"),
-    steps: Annotated[int, typer.Option(min=1, help="Steps in all, of about a second each.")] = 3000,
+    steps: Annotated[int, typer.Option(min=1, help="Training steps in all; each takes about a second.")] = 3000,
 ) -> None:
     """Train a DSpark drafter on these texts; run it again to continue after a stop."""
     from dspark_mini.appendix.smollm.train import train as train_drafter
