@@ -122,10 +122,10 @@ check("0.1", expected_accepted_length)
 
 # %% role="picture"
 lengths = range(17)
-curves = {f"all confidences {c}": [expected_accepted_length([c] * 16, k) for k in lengths]
+curves = {f"c = {c}": [expected_accepted_length([c] * 16, k) for k in lengths]
           for c in (0.95, 0.8, 0.6)}
 closed = [(1 - 0.8 ** (k + 1)) / (1 - 0.8) for k in lengths]
-print("closed form for .8 agrees:", np.allclose(curves["all confidences 0.8"], closed))
+print("closed form for .8 agrees:", np.allclose(curves["c = 0.8"], closed))
 viz.lines({"τ, expected tokens per round": curves}, x=lengths, x_name="verify length ℓ")
 
 # %% [markdown]

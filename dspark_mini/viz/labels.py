@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from matplotlib.font_manager import get_font_names
+from matplotlib.font_manager import findSystemFonts, fontManager, get_font_names
 
 from dspark_mini.language import ENGLISH, current, speaking
 from dspark_mini.language import _ as translated
@@ -20,6 +22,7 @@ FONTS = {  # by language, those of Linux, macOS and Windows that have its letter
         *("Microsoft YaHei", "SimHei"),
     )
 }
+logging.getLogger("matplotlib.font_manager").addFilter(lambda record: "font weight" not in record.msg)  # no bold one
 
 
 def _(message: str, **values: Any) -> str:
@@ -44,8 +47,12 @@ _folder_language = cache(folder_language)  # a notebook keeps its language
 
 @cache
 def _font(language: str) -> str | None:
-    installed = set(get_font_names())
-    return next((name for name in FONTS.get(language, ()) if name in installed), None)
+    wanted = FONTS.get(language, ())
+    if wanted and set(wanted).isdisjoint(get_font_names()):  # matplotlib lists the fonts of its first run
+        for path in set(findSystemFonts()) - {font.fname for font in fontManager.ttflist}:
+            with suppress(Exception):  # a font that it cannot read
+                fontManager.addfont(path)
+    return next((name for name in wanted if name in set(get_font_names())), None)
 
 
 def subscript(letter: str, number: int) -> str:

@@ -38,7 +38,7 @@ class PlainTypes:
 def _in_types(expected: Any) -> str:
     if isinstance(expected, np.ndarray):
         return _("an array of dtype {dtype}", dtype=expected.dtype)
-    return f"{shown(expected)} in plain types"
+    return _("{value} in plain types", value=shown(expected))
 
 
 @dataclass(frozen=True)

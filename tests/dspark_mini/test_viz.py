@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib import font_manager
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.text import Text
@@ -129,6 +130,14 @@ def test_a_picture_is_in_the_language_in_use_if_a_font_has_its_letters(
     texts = {text.get_text() for text in figure.findobj(Text)}
     chinese, english = {"每秒词元数", "空闲", "验证长度 ℓ"}, {"tokens per second", "idle", "verify length ℓ"}
     assert {"mine", *(chinese if font else english)} <= texts
+
+
+def test_a_font_installed_after_matplotlib_first_ran_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = font_manager.findfont("DejaVu Sans")
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", [])
+    monkeypatch.setattr(labels, "findSystemFonts", lambda: ["no such file", path])
+    monkeypatch.setattr(labels, "FONTS", {"zh": ("DejaVu Sans",)})
+    assert labels._font.__wrapped__("zh") == "DejaVu Sans"
 
 
 def test_the_readme_pictures_are_the_same_each_time(tmp_path: Path) -> None:

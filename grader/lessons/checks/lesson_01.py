@@ -38,7 +38,7 @@ TASK_1_1 = Task(
     core=(
         values("accepts_matching_prefix", 3)(
             "Draft k is accepted while it is the argmax of row k, and the argmax of row `accepted` follows.",
-            "In the lesson's example rows 0 and 1 agree with drafts 1 and 2, and row 2 says 1 in place of 0.",
+            "For drafts [1, 2, 0], rows 0 and 1 agree with the first two, and row 2 says 1 in place of 0.",
             example(
                 [1, 2, 0], [[0.1, 0.8, 0.1], [0.2, 0.1, 0.7], [0.1, 0.6, 0.3], [0.5, 0.3, 0.2]], gives=kept(2, 1, 2, 1)
             ),
