@@ -197,7 +197,7 @@ for label, table in (("independent positions", 0 * w1), ("your chain", w1)):
     shares[label] = [drawn.count(block) / draws for block in blocks]
 close = 1 / (1 + np.exp(-4.0))                                   # P(course | of), by hand
 shares |= {"exact law of the chain": [close / 2, close / 2, (1 - close) / 2, (1 - close) / 2]}
-viz.block_shares(shares, [f"{pair[i]} {pair[j]}" for i, j in blocks], title=f"{draws:,} drafts of two tokens")
+viz.block_shares(shares, [f"{pair[i]} {pair[j]}" for i, j in blocks], title="Drafts of two tokens")
 
 # %% [markdown]
 # ## Why the very rows

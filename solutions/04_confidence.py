@@ -297,8 +297,8 @@ for label, version in versions.items():
     aucs = [auc(c[r], y[r] > 0) for c, r, y in zip(version.T, reached.T, accepted.T)]
     print(f"ECE in % {label:11}", *(f"{100 * error:5.1f}" for error in errors))
     print(f"AUC {label:16}", *(f"{value:5.2f}" for value in aucs))
-samples = {f"{label}, prefix of 4": (a[:, 3], accepted[:, 3]) for label, a in survivals.items()}
-viz.reliability_diagram(samples)
+named = {"before, prefix of 4": survivals["before"], "after, prefix of 4": survivals["after"]}
+viz.reliability_diagram({label: (a[:, 3], accepted[:, 3]) for label, a in named.items()})
 
 # %% [markdown]
 # The first temperatures come close to the known fault; few rounds reach the later ones.

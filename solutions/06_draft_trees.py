@@ -253,8 +253,8 @@ check("6.3", verify_tree_greedy)
 # %% role="picture"
 says = [2, 1, 5, 4, 0, 5, 0, 5, 0]  # after the context: “no”; after node 2, “no”: “worries”; …
 walk = verify_tree_greedy(tree["tokens"], tree["parents"], says)
-emitted = " ".join(words[token] for token in walk["tokens"])
-viz.draft_tree(tree, words, walk["path"], root="Thanks!", title=f"Emitted: {emitted}")
+print("emitted:", " ".join(words[token] for token in walk["tokens"]))
+viz.draft_tree(tree, words, walk["path"], root="Thanks!")
 
 # %% [markdown]
 # ## Sampling: what does *not* verify

@@ -75,7 +75,7 @@ check("7.1", rollback_rows)
 from dspark_mini import viz
 
 viz.cache_rows({
-    f"ℓ = {rows - 1}, {accepted} accepted": (rows, rollback_rows(rows, accepted))
+    f"rollback_rows({rows}, {accepted})": (rows, rollback_rows(rows, accepted))
     for rows, accepted in ((5, 3), (5, 4), (5, 0), (3, 1), (1, 0))
 })
 

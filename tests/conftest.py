@@ -15,7 +15,7 @@ from grader.run.sandbox import NoSandbox, require_sandbox
 
 MUST_HAVE = "DSPARK_TEST_SANDBOX"  # .ci/run sets it
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FAINT_TEXT = (Path(__file__).parent / "faint_text.js").read_text(encoding="utf-8")
+UNREADABLE_TEXT = (Path(__file__).parent / "unreadable_text.js").read_text(encoding="utf-8")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -66,7 +66,7 @@ def open_page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Callable
 
     def inspect(page: Any) -> None:
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        assert page.evaluate(FAINT_TEXT) == []
+        assert page.evaluate(UNREADABLE_TEXT) == []
         assert faults == []
 
     yield open_it

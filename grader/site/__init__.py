@@ -21,7 +21,7 @@ from grader.lessons.sources import cells_of
 from grader.site.lessons import executed, lesson_page, translated
 from grader.site.pages import document_pages, reference_pages
 
-STATIC = Path(__file__).parent / "static"
+STATIC, TEMPLATES = (Path(__file__).parent / name for name in ("static", "templates"))
 KEPT = ROOT / "build" / "site"  # outputs of executed lessons, and what Sphinx keeps for the next build
 SPHINX_LANGUAGE = {"zh": "zh_CN"}
 
@@ -112,6 +112,7 @@ def _settings(language: str) -> dict[str, object]:
         "html_theme": "furo",
         "html_title": "dspark_mini",
         "html_math_renderer": "mathml",
+        "templates_path": [str(TEMPLATES)],
         "html_static_path": [str(STATIC)],
         "html_css_files": ["site.css"],
         "html_copy_source": False,

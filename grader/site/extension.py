@@ -1,4 +1,4 @@
-"""The Sphinx extension of the site: formulas as MathML, contracts in the reference, links to the other language."""
+"""The Sphinx extension of the site: formulas as MathML, contracts in the reference, other languages, Chinese search."""
 
 from __future__ import annotations
 
@@ -11,18 +11,46 @@ from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 from sphinx.locale import _ as of_sphinx
+from sphinx.search import SearchLanguage
 
 from dspark_mini.language import ENGLISH, N_, _
 from grader.lessons.hosted import hosts
 from grader.site.pages import documents
 
-THEME_SAYS = (N_("On this page"), N_("Back to top"), N_("Skip to content"), N_("Previous"), N_("Next"), N_("Home"))
+THEME_SAYS = (
+    *(N_("On this page"), N_("Back to top"), N_("Skip to content"), N_("Previous"), N_("Next"), N_("Home")),
+    N_("Made with "),
+)
+
+
+class ChineseSearch(SearchLanguage):
+    """Search for pairs of characters, since Chinese has no spaces; Sphinx's own needs a dictionary to find words."""
+
+    lang = "zh"
+    runs = re.compile(r"[一-鿿]+|(?:(?![一-鿿])\w)+")
+    js_splitter_code = r"""
+var splitQuery = (query) =>
+  (query.match(/[一-鿿]+|(?:(?![一-鿿])[\p{L}\p{N}_])+/gu) ?? []).flatMap((run) =>
+    /^[一-鿿]{2}/.test(run) ? [...run.slice(1)].map((next, k) => run[k] + next) : [run]);
+"""
+
+    def split(self, text: str) -> list[str]:
+        """Return the words of other scripts, and the characters of Chinese, alone and in pairs."""
+        found = []
+        for run in self.runs.findall(text):
+            found += [*run, *map("".join, zip(run, run[1:]))] if "一" <= run[0] <= "鿿" else [run]
+        return found
+
+    def stem(self, word: str) -> str:
+        """Return a word as the browser looks for it."""
+        return word.lower()
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register everything with Sphinx."""
     app.add_config_value("dspark_languages", [ENGLISH], "html")
     app.add_config_value("dspark_repository", "", "html")
+    app.add_search_language(ChineseSearch)
     app.add_html_math_renderer("mathml", (_inline_formula, None), (_formula, None))
     app.connect("autodoc-process-docstring", _add_contract, priority=400)  # before napoleon
     app.connect("html-page-context", _add_bar)
@@ -68,8 +96,7 @@ def _add_bar(app: Sphinx, page: str, template: str, context: dict[str, Any], doc
             )
     places = hosts(app.config.dspark_repository, page.split("/")[-1], own) if page.startswith("lessons/") else {}
     links += [f'<a href="{address}">{name}</a>' for name, address in places.items()]
-    if links and "body" in context:
-        context["body"] = f'<p class="bar">{" ".join(links)}</p>{context["body"]}'
+    context["bar"] = f'<p class="bar">{" ".join(links)}</p>' if links else ""
 
 
 def _translate_theme(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
@@ -78,4 +105,6 @@ def _translate_theme(app: Sphinx, page: str, template: str, context: dict[str, A
 
 
 def _has_page(page: str, language: str) -> bool:
-    return language == ENGLISH or page.startswith("lessons/") or f"{page}.md" in documents(language).values()
+    return (
+        language == ENGLISH or page.startswith(("lessons/", "search")) or f"{page}.md" in documents(language).values()
+    )

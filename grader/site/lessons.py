@@ -17,7 +17,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from dspark_mini.language import ENGLISH, VARIABLE
+from dspark_mini.language import ENGLISH, VARIABLE, _
 from dspark_mini.workspace import UserError
 from grader.lessons import translation
 from grader.lessons.paths import ROOT
@@ -99,10 +99,10 @@ def lesson_page(cells: Sequence[Cell], outputs: Outputs) -> str:
                 new_markdown_cell(re.sub("^#", "##", cell.source, flags=re.M) if in_part else cell.source, id=name)
             )
             continue
-        tags = {}
+        metadata: dict[str, Any] = {"mystnb": {"image": {"alt": _("What this code draws")}}}
         if cell.role == "task":
             made.append(new_markdown_cell(f"```python\n{stubbed(cell).rstrip()}\n```", id=f"{name}-stub"))
-            tags = {"tags": ["hide-input"]}
+            metadata["tags"] = ["hide-input"]
         source = REGION.sub(lambda region: region[2], f"{cell.source}\n").rstrip()
-        made.append(new_code_cell(source, id=name, metadata=tags, outputs=next(shown, [])))
+        made.append(new_code_cell(source, id=name, metadata=metadata, outputs=next(shown, [])))
     return str(nbformat.writes(new_notebook(cells=made, metadata=KERNEL)))

@@ -1,13 +1,16 @@
 """The page on which rounds can be opened: what became of each draft, and how it behaves in a browser."""
 
+import io
 import json
 import re
 from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from dspark_mini.engine import Steps, TreeSteps, generate
 from dspark_mini.lm import load, prompts
@@ -77,3 +80,32 @@ def test_the_page_plays_and_opens_rounds_by_keyboard_alone(open_page: Callable[[
     page.keyboard.press("Enter")
     page.keyboard.press("ArrowLeft")
     assert "round 2 of 3" in page.locator(".detail h2").inner_text()
+
+
+def test_a_screenshot_shows_every_lane_on_one_clock(open_page: Callable[[Path], Any], tmp_path: Path) -> None:
+    slow, fast = ({"draft": 0.001 * k, "head": 0.001 * k, "verify": 0.004 * k, "commit": 0.002 * k} for k in (2, 1))
+    traces = {
+        name: Trace([1, 4] * 2, [Round([1, 2, 3], None, [0.9, 0.8, 0.1], 3, 1, [0], [1, 4], parts)] * 2)
+        for name, parts in (("slow", slow), ("fast", fast))
+    }
+    page_file = tmp_path / "race.html"
+    page_file.write_text(explore(traces, words=["the", "quick", "brown", "fox", "jumps"]).html, encoding="utf-8")
+    page = open_page(page_file)
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    page.locator(".lane").last.locator(".round").last.click()
+    picture = np.asarray(Image.open(io.BytesIO(page.screenshot())).convert("RGB"), int)
+    seen = []
+    for track, parts in zip(page.locator(".track").all(), (slow, fast)):
+        box, total = track.bounding_box(), 2 * sum(slow.values())
+        row = picture[round(box["y"] + box["height"] / 2), round(box["x"]) : round(box["x"] + box["width"])]
+        runs = [(color, len(list(pixels))) for color, pixels in groupby(map(tuple, row))]
+        runs = [run for run in runs if run[1] > 3]  # without the line that marks the moment, and blended edges
+        widths = [box["width"] * seconds / total for seconds in parts.values()] * 2
+        assert [width for _, width in runs][:8] == pytest.approx(widths, abs=3.0)
+        seen.append([color for color, _ in runs])
+    assert seen[0] == seen[1][:8] and seen[0][:4] == seen[0][4:] and len(seen[1]) == 9  # then the empty track
+    for one, other in zip(seen[1], seen[1][1:]):
+        assert np.abs(np.subtract(one, other)).sum() > 60  # neighbours can be told apart
+    chosen, detail = (page.locator(name).bounding_box() for name in (".round.chosen", ".detail"))
+    assert chosen["x"] + chosen["width"] <= detail["x"] or chosen["y"] + chosen["height"] <= detail["y"]

@@ -139,6 +139,7 @@
     board.classList.add("open");
     draw();
     lane.nodes[index].focus({ preventScroll: true });
+    lane.nodes[index].scrollIntoView({ block: "nearest" }); // beside or above the opened round
   };
 
   const shut = () => {

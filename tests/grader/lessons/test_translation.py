@@ -1,5 +1,7 @@
 """Translations: what the build says of them, and that notebook, report and grade speak the language of the notebook."""
 
+import ast
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ from dspark_mini.workspace import copy_lessons, folder_language, handed_out, res
 from grader import check
 from grader.export.pages import student_page
 from grader.lessons import translation
+from grader.lessons.paths import SOLUTIONS
+from grader.lessons.sources import cells_of
 from grader.read.submissions import Source
 from grader.run.grading import grade
 
@@ -104,3 +108,19 @@ def test_a_report_is_in_the_language_of_the_submission(make_notebook: Callable[.
     assert mistakes == [None, results["en"]["tasks"][5]["diagnosis"]]  # so that the class page counts both as one
     for language, says in (("en", "Your function returns one number"), ("zh", "你的函数返回一个数")):
         assert says in student_page(results[language]) and f'lang="{language}"' in student_page(results[language])
+
+
+def test_no_label_of_a_picture_is_put_together_from_words_which_could_not_be_translated() -> None:
+    for path in SOLUTIONS.glob("[0-9]*.py"):
+        for cell in cells_of(path.read_text(encoding="utf-8")):
+            tree = ast.parse(cell.source if cell.kind == "code" and "viz." in cell.source else "")
+            printed = {id(part) for call in ast.walk(tree) if _is_print(call) for part in ast.walk(call)}
+            for text in (
+                node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) and id(node) not in printed
+            ):
+                words = "".join(str(part.value) for part in text.values if isinstance(part, ast.Constant))
+                assert not re.search("[a-z]{3}[ :]| [a-z]{3}", words), (path.name, words)
+
+
+def _is_print(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == "print"
