@@ -17,8 +17,8 @@ from torch import nn
 
 from dspark_mini.appendix.drafters import BlockDrafter
 from dspark_mini.appendix.files import Tensors, read_json
-from dspark_mini.appendix.huggingface import Config, file_names, parse_config
-from dspark_mini.kinds import whole
+from dspark_mini.appendix.huggingface import SIZE, Config, checked, file_names, parse_config
+from dspark_mini.kinds import integer
 from dspark_mini.shapes import DrafterShape
 
 HEADS = {"vanilla": "markov", "gated": "gated", "rnn": "rnn"}  # markov_head_type, and the name of the head here
@@ -99,26 +99,18 @@ def read_checkpoint(folder: Path) -> Checkpoint:
     layers, count = data["target_layer_ids"], data.get("num_target_layers")
     if not isinstance(layers, list) or not layers:
         raise ValueError(f"{path} says target_layer_ids = {layers!r}; it must be a list of at least one layer.")
+    layer = integer(low=-1, below=None if count is None else checked(path, "num_target_layers", count, SIZE))
     return Checkpoint(
         folder,
         kind,
         config,
         _drafter_shape(data, path, config, tensors),
-        tuple(_whole(f"target_layer_ids[{i}]", layer, path, -1) for i, layer in enumerate(layers)),
-        None if count is None else _whole("num_target_layers", count, path, 1),
-        _whole("mask_token_id", data.get("mask_token_id"), path, 0, config.vocab_size - 1),
+        tuple(checked(path, f"target_layer_ids[{i}]", value, layer) for i, value in enumerate(layers)),
+        count,
+        checked(path, "mask_token_id", data.get("mask_token_id"), integer(below=config.vocab_size)),
         not data.get("sliding_window_non_causal"),
         tensors,
     )
-
-
-def _whole(name: str, value: Any, path: Path, low: int, high: int | None = None) -> int:
-    if value is None:
-        raise ValueError(f"{path} does not say {name}.")
-    try:
-        return whole(name, value, low, high)
-    except ValueError as error:
-        raise ValueError(f"{path} cannot be used: {error}") from error
 
 
 def _as_deepspec(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
@@ -126,13 +118,14 @@ def _as_deepspec(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
     kind, layers = data["speculators_model_type"], data.get("transformer_layer_config")
     if kind not in ("dflash", "dspark"):
         raise ValueError(f"{path} says speculators_model_type {kind!r}; only 'dflash' and 'dspark' can be loaded.")
-    if not isinstance(layers, dict) or not data.get("aux_hidden_state_layer_ids"):
+    ids = data.get("aux_hidden_state_layer_ids")
+    if not isinstance(layers, dict) or not isinstance(ids, list):
         raise ValueError(f"{path} does not say transformer_layer_config and aux_hidden_state_layer_ids.")
     dspark = kind == "dspark"
     defaults = {"block_size": 8, "draft_vocab_size": 32_000, "sample_from_anchor": dspark, "markov_rank": 256 * dspark}
     heads = {"markov_head_type": "vanilla", "enable_confidence_head": dspark, "confidence_head_with_markov": dspark}
     # id i is the state before layer i: the output of layer i − 1
-    layer_ids = [layer - 1 if isinstance(layer, int) else layer for layer in data["aux_hidden_state_layer_ids"]]
+    layer_ids = [layer - 1 if type(layer) is int else layer for layer in ids]
     return {**defaults, **heads, **data, "model_type": "qwen3", **layers, "target_layer_ids": layer_ids}
 
 
@@ -141,8 +134,8 @@ def _drafter_shape(data: Mapping[str, Any], path: Path, config: Config, tensors:
         if name not in data:
             raise ValueError(f"{path} does not say {name}.")
     anchor_drafts = bool(data.get("sample_from_anchor", True))
-    rank = _whole("markov_rank", data["markov_rank"], path, 0)
-    size = _whole("block_size", data["block_size"], path, 1 if anchor_drafts else 2)
+    rank = checked(path, "markov_rank", data["markov_rank"], integer(high=2**20))
+    size = checked(path, "block_size", data["block_size"], integer(1 if anchor_drafts else 2, 1024))
     kind = str(data.get("markov_head_type")).lower()
     if rank and kind not in HEADS:
         raise ValueError(f"{path} says markov_head_type {kind!r}; it must be one of {', '.join(HEADS)}.")
@@ -164,12 +157,14 @@ def _drafter_shape(data: Mapping[str, Any], path: Path, config: Config, tensors:
 
 def _draft_vocabulary(data: Mapping[str, Any], path: Path, config: Config, tensors: Tensors) -> tuple[int, ...] | None:
     """Return the target's id of each draft token i, which is i + d2t[i]; None if all can be drafted."""
-    count = _whole("draft_vocab_size", data.get("draft_vocab_size", config.vocab_size), path, 1, config.vocab_size)
-    if count == config.vocab_size:
+    most = config.vocab_size
+    count = checked(path, "draft_vocab_size", data.get("draft_vocab_size", most), integer(1, most))
+    if count == most:
         return None
     for problem in tensors.problems({"d2t": (count,)}, tensors.shapes):
         raise ValueError(problem)
     ids: list[int] = (tensors.read(["d2t"])["d2t"] + torch.arange(count)).tolist()
+    drafted = integer(below=most)
     for i, token in enumerate(ids):
-        _whole(f"{i} + d2t[{i}]", token, tensors.folder, 0, config.vocab_size - 1)
+        checked(tensors.folder, f"{i} + d2t[{i}]", token, drafted)
     return tuple(ids)

@@ -22,7 +22,7 @@ def read_json(path: Path) -> dict[str, Any]:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ValueError(f"{path.parent} has no {path.name}, so it is not a Hugging Face model.") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} cannot be read as JSON: {error}.") from error
     if not isinstance(data, dict):
         raise ValueError(f"{path} cannot be read as JSON: it is not an object.")
@@ -55,6 +55,8 @@ class Tensors:
                     self.shapes[name] = shape = tuple(part.get_shape())
                     bits = "".join(filter(str.isdigit, part.get_dtype().split("_")[0])) or "8"  # BF16, I64, BOOL
                     self.sizes[name] = torch.Size(shape).numel() * int(bits) // 8
+        if not any(self.sizes.values()):
+            raise ValueError(f"The *.safetensors files in {folder} hold no numbers.")
 
     def read(self, names: Iterable[str], dtype: torch.dtype | None = None) -> dict[str, Tensor]:
         """Read tensors by their names, and convert them."""
@@ -87,8 +89,10 @@ class Tensors:
 def _weight_files(folder: Path) -> list[Path]:
     index, single = folder / "model.safetensors.index.json", folder / "model.safetensors"
     if index.is_file():
-        shards = sorted(set(read_json(index).get("weight_map", {}).values()))
-        return [folder / name for name in shards]
+        shards = read_json(index).get("weight_map")
+        if not isinstance(shards, dict) or not all(isinstance(name, str) for name in shards.values()):
+            raise ValueError(f"{index} does not say weight_map, the file of each tensor.")
+        return [folder / name for name in sorted(set(shards.values()))]
     paths = [single] if single.is_file() else sorted(folder.glob("*.safetensors"))
     if not paths:
         raise ValueError(f"{folder} has no *.safetensors file with the model's weights.")

@@ -12,15 +12,19 @@ from torch import Tensor, nn
 
 from dspark_mini.appendix.files import Tensors, read_json
 from dspark_mini.appendix.model import MAX_POSITIONS, Rotary, Target
-from dspark_mini.kinds import whole
+from dspark_mini.kinds import Kind, integer, number
 from dspark_mini.shapes import TargetShape
 
 MODEL_TYPES = ("llama", "qwen3")
+SIZE = integer(low=1, high=2**20)  # with larger ones a model cannot be built, not even without its weights
+LAYERS, POSITIVE = integer(low=1, high=1000), number(above=0.0)
+USUAL = {"attention_bias": False, "mlp_bias": False, "hidden_act": "silu", "quantization_config": None}
 SCALINGS = {  # of RoPE, with what each needs
     "default": (),
     "linear": ("factor",),
     "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"),
 }
+ATTENTION = ("full_attention", "sliding_attention")  # of a layer
 LAYER_NAMES = {  # of this package, and in a Hugging Face file
     "attention_norm": "input_layernorm",
     "feed_forward_norm": "post_attention_layernorm",
@@ -88,30 +92,35 @@ def parse_config(data: Mapping[str, Any], path: Path, types: tuple[str, ...] = M
     kind = data.get("model_type")
     if kind not in types:
         raise ValueError(f"{path} says model_type {kind!r}; only {' and '.join(map(repr, types))} can be loaded.")
-    for name, usual in (("attention_bias", False), ("mlp_bias", False), ("hidden_act", "silu")):
+    for name, usual in USUAL.items():
         if (data.get(name) or usual) != usual:
             raise ValueError(f"{path} sets {name} to {data[name]!r}, which this reader does not support.")
     config = dict(data, qk_norm=kind == "qwen3", tie_word_embeddings=bool(data.get("tie_word_embeddings")))
     if config.get("num_key_value_heads") is None:
-        config["num_key_value_heads"] = data.get("num_attention_heads")
-    for name in ("hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "intermediate_size"):
-        _size(config, name, path)
-    _size(config, "vocab_size", path)
+        config["num_key_value_heads"] = config.get("num_attention_heads")
+    for name in ("hidden_size", "num_attention_heads", "num_key_value_heads", "intermediate_size", "vocab_size"):
+        checked(path, name, config.get(name), SIZE)
     if config.get("head_dim") is None:
         config["head_dim"] = 128 if kind == "qwen3" else config["hidden_size"] // config["num_attention_heads"]
-    _size(config, "head_dim", path)
-    if not isinstance(config.get("rms_norm_eps"), float):
-        raise ValueError(f"{path} does not say rms_norm_eps.")
+    if checked(path, "head_dim", config["head_dim"], SIZE) % 2:
+        raise ValueError(f"{path} says head_dim = {config['head_dim']}; RoPE needs an even one.")
+    if config["num_attention_heads"] % config["num_key_value_heads"]:
+        raise ValueError(
+            f"{path} says num_attention_heads = {config['num_attention_heads']}, not a multiple of num_key_value_heads."
+        )
+    checked(path, "num_hidden_layers", config.get("num_hidden_layers"), LAYERS)
+    config["rms_norm_eps"] = checked(path, "rms_norm_eps", config.get("rms_norm_eps"), POSITIVE)
     config["rope_theta"], config["rope_scaling"] = _rope(data, path)
-    config["windows"] = _windows(config)
+    config["windows"] = _windows(config, path)
     return Config(**{field.name: config[field.name] for field in fields(Config)})
 
 
-def _size(config: dict[str, Any], name: str, path: Path) -> None:
-    if config.get(name) is None:
+def checked(path: Path, name: str, value: Any, kind: Kind) -> Any:
+    """Check a value of a config.json."""
+    if value is None:
         raise ValueError(f"{path} does not say {name}.")
     try:
-        whole(name, config[name], low=1)
+        return kind(name, value, {})
     except ValueError as error:
         raise ValueError(f"{path} cannot be used: {error}") from error
 
@@ -119,24 +128,25 @@ def _size(config: dict[str, Any], name: str, path: Path) -> None:
 def _rope(data: Mapping[str, Any], path: Path) -> tuple[float, dict[str, Any] | None]:
     """Return the base of RoPE and its scaling, from the keys of any version of transformers."""
     rope = data.get("rope_parameters") or data.get("rope_scaling") or {}
-    kind = rope.get("rope_type", rope.get("type", "default"))
+    kind = str(rope.get("rope_type", rope.get("type", "default"))) if isinstance(rope, dict) else ""
     needed = SCALINGS.get(kind)
     if needed is None or set(rope) - {"rope_theta", "rope_type", "type", *needed}:
         raise ValueError(f"{path} scales RoPE by {rope!r}, which this reader does not support.")
-    for name in needed:
-        if not isinstance(rope.get(name), (int, float)):
-            raise ValueError(f"{path} does not say {name} of its {kind} RoPE.")
-    theta = float(data.get("rope_theta") or rope.get("rope_theta") or 10_000.0)
-    return theta, {"rope_type": kind, **{name: rope[name] for name in needed}} if needed else None
+    scaling = {name: checked(path, f"{name} of its {kind} RoPE", rope.get(name), POSITIVE) for name in needed}
+    theta = checked(path, "rope_theta", rope.get("rope_theta") or data.get("rope_theta") or 10_000.0, POSITIVE)
+    return theta, {"rope_type": kind, **scaling} if needed else None
 
 
-def _windows(config: Mapping[str, Any]) -> tuple[int, ...]:
-    count, window = config["num_hidden_layers"], config.get("sliding_window") or 0
-    if not config.get("use_sliding_window"):
-        window = 0
-    first = config.get("max_window_layers", 28)
-    kinds = config.get("layer_types") or ["sliding_attention" if i >= first else "" for i in range(count)]
-    return tuple(window if kind == "sliding_attention" else 0 for kind in kinds[:count])
+def _windows(config: Mapping[str, Any], path: Path) -> tuple[int, ...]:
+    count, window = config["num_hidden_layers"], config.get("sliding_window", 4096)
+    if not config.get("use_sliding_window") or window is None:
+        return (0,) * count
+    checked(path, "sliding_window", window, SIZE)
+    first = checked(path, "max_window_layers", config.get("max_window_layers", 28), integer())
+    kinds = config.get("layer_types") or [ATTENTION[i >= first] for i in range(count)]
+    if not isinstance(kinds, list) or len(kinds) != count or any(kind not in ATTENTION for kind in kinds):
+        raise ValueError(f"{path} says layer_types = {kinds!r}; each of {count} must be {' or '.join(ATTENTION)}.")
+    return tuple(window * ATTENTION.index(kind) for kind in kinds)
 
 
 def file_names(model: nn.Module, names: Mapping[str, str], prefix: str = "") -> dict[str, str]:
@@ -221,7 +231,7 @@ class Text:
         stops: Ids of the tokens that end a text, as generation_config.json or config.json says.
 
     Raises:
-        ValueError: tokenizer.json or the package tokenizers is missing.
+        ValueError: tokenizer.json is missing or damaged, or the package tokenizers is missing.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -232,7 +242,10 @@ class Text:
         path = folder / "tokenizer.json"
         if not path.is_file():
             raise ValueError(f"{folder} has no tokenizer.json.")
-        self.tokenizer = Tokenizer.from_file(str(path))
+        try:
+            self.tokenizer = Tokenizer.from_file(str(path))
+        except Exception as error:  # tokenizers has no class of its own
+            raise ValueError(f"{path} is damaged or not a tokenizer: {error}.") from error
         stops: Any = None
         for name in ("generation_config.json", "config.json"):
             if stops is None and (folder / name).is_file():

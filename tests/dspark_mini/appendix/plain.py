@@ -75,7 +75,12 @@ KINDS: dict[str, dict[str, Any]] = {
     "speculators dflash": {
         **SPECULATORS,
         "speculators_model_type": "dflash",
-        "transformer_layer_config": {**LAYERS, **WINDOW},
+        "transformer_layer_config": {
+            **LAYERS,
+            **WINDOW,
+            "rope_theta": 7.0,  # rope_parameters win
+            "rope_parameters": {"rope_type": "default", "rope_theta": 300.0},
+        },
         "sliding_window_non_causal": True,
         "markov_rank": 0,
     },

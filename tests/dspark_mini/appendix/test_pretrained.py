@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,10 @@ from dspark_mini.appendix.pretrained import load, load_drafter, save_drafter  # 
 from dspark_mini.engine import Steps, generate  # noqa: E402
 from tests.dspark_mini.appendix.plain import (  # noqa: E402
     KINDS,
+    LAYERS,
     MASK,
     TARGETS,
+    WINDOW,
     D,
     Plain,
     V,
@@ -146,14 +149,31 @@ GATE = "markov_head.gate_proj.bias"
         ("vanilla", {"mask_token_id": 12}, {}, "mask_token_id must be a whole number from 0 to 11, not 12"),
         ("vanilla", {"target_layer_ids": None}, {}, "neither target_layer_ids nor speculators_model_type"),
         ("vanilla", {"target_layer_ids": [0, "2"]}, {}, r"target_layer_ids\[1\]"),
-        ("vanilla", {"target_layer_ids": [0, 3]}, {}, "feature_layers is .0, 3.; it must name some of the 3 layers"),
+        (
+            "vanilla",
+            {"target_layer_ids": [0, 3]},
+            {},
+            r"target_layer_ids\[1\] must be a whole number from -1 to 2, not 3",
+        ),
         ("vanilla", {"num_target_layers": 36}, {}, "its number of layers is 36, here 3"),
         ("vanilla", {"vocab_size": 13}, {}, "has the shape .12, 6.; it must be .13, 6."),
         ("vanilla", {"markov_head_type": "lstm"}, {}, "markov_head_type 'lstm'; it must be one of vanilla, gated, rnn"),
         ("vanilla", {"markov_rank": 0}, {}, "a confidence head but no Markov head"),
         ("vanilla", {"model_type": "gemma4"}, {}, "model_type 'gemma4'; only 'llama' and 'qwen3'"),
         ("vanilla", {"rope_scaling": {"rope_type": "yarn"}}, {}, "scales RoPE by {'rope_type': 'yarn'}"),
+        ("vanilla", {"rope_scaling": "yarn"}, {}, "scales RoPE by 'yarn'"),
+        ("vanilla", {"rope_theta": "1e6"}, {}, "rope_theta must be a finite number above 0, not '1e6'"),
+        ("vanilla", {"num_hidden_layers": 10**7}, {}, "num_hidden_layers must be a whole number from 1 to 1000"),
+        ("vanilla", {"num_attention_heads": 7}, {}, "not a multiple of num_key_value_heads"),
+        ("vanilla", {"head_dim": 9}, {}, "head_dim = 9; RoPE needs an even one"),
         ("vanilla", {"attention_bias": True}, {}, "sets attention_bias to True"),
+        (
+            "speculators dspark",
+            {"transformer_layer_config": {**LAYERS, **WINDOW, "layer_types": ["sliding_attention"]}},
+            {},
+            "each of 2 must be full_attention or sliding_attention",
+        ),
+        ("speculators dspark", {"aux_hidden_state_layer_ids": 2}, {}, "does not say .* aux_hidden_state_layer_ids"),
         ("speculators dspark", {"speculators_model_type": "eagle3"}, {}, "only 'dflash' and 'dspark' can be loaded"),
         ("speculators dspark", {"transformer_layer_config": None}, {}, "does not say transformer_layer_config"),
         ("speculators dspark", {"sample_from_anchor": False, "markov_head_type": "rnn"}, {}, "joins an RNN head with"),
@@ -168,6 +188,23 @@ def test_what_cannot_be_loaded_is_one_sentence(
     (tmp_path / "config.json").write_text(json.dumps(config))
     with pytest.raises(ValueError, match=message) as error:
         load_drafter(tmp_path, load_target(qwen3, read_checkpoint(tmp_path).feature_layers))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("tokenizer.json", "{}", "is damaged or not a tokenizer"),
+        ("config.json", "[" * 100_000, "cannot be read as JSON"),
+        ("model.safetensors.index.json", '{"weight_map": {"fc": 1}}', "does not say weight_map"),
+        ("model.safetensors.index.json", '{"weight_map": {}}', "hold no numbers"),
+    ],
+)
+def test_a_damaged_file_is_one_sentence(qwen3: Path, tmp_path: Path, name: str, content: str, message: str) -> None:
+    shutil.copytree(qwen3, tmp_path, dirs_exist_ok=True)
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ValueError, match=message) as error:
+        load(tmp_path)
     assert "\n" not in str(error.value)
 
 
