@@ -173,7 +173,7 @@ def _batch_times(model: Target, requests: int, dtype: torch.dtype) -> Iterator[f
     for count in ROWS:
         rows = Rows.after(torch.full((requests,), CONTEXT), torch.full((requests,), count))
         forward = partial(ragged_forward, model, cache, torch.zeros_like(rows.owner), rows)
-        yield float(np.median([timed(forward) for _ in range(REPEATS + 1)][1:]))
+        yield float(np.median([timed(forward, cache.keys.device) for _ in range(REPEATS + 1)][1:]))
 
 
 def pictures(results: dict[str, Any]) -> dict[str, Picture]:

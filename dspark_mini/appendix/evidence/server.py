@@ -25,6 +25,13 @@ PARTS = ("draft", "head", "trim", "verify")
 Trim = Callable[[NDArray[np.float64]], list[int]]  # confidences (R, γ) -> R verify lengths
 
 
+def now(device: torch.device) -> float:
+    """Return the time on the clock, once a GPU has done the work that it was given."""
+    if device.type != "cpu":
+        getattr(torch, device.type).synchronize()
+    return time.perf_counter()
+
+
 @dataclass(frozen=True)
 class Drafts:
     """The blocks of a round."""
@@ -82,6 +89,7 @@ class Server:
             raise ValueError("drafter has no Markov head; the server needs a DSpark drafter with one.")
         self.model, self.drafter, self.head = model, drafter, drafter.head
         self.prompts, self.end, self.max_new_tokens = prompts, end, max_new_tokens
+        self.device = model.embedding.weight.device
         self.block_size = drafter.shape.block_size
         self.cache = RaggedCache(model.shape, model.shape.layers, requests, slots)
         self.draft_cache = RaggedCache(model.shape, drafter.shape.layers, requests, slots)
@@ -89,7 +97,7 @@ class Server:
         self.anchors = torch.zeros(requests, dtype=torch.long)
         self.tokens_left = torch.zeros(requests, dtype=torch.long)
         self.outputs: list[list[int]] = [[] for _ in range(requests)]  # the unfinished texts
-        self.generator = torch.Generator(model.embedding.weight.device).manual_seed(seed)
+        self.generator = torch.Generator(self.device).manual_seed(seed)
         self.admit(torch.ones(requests, dtype=torch.bool))
 
     def admit(self, free: Tensor) -> None:
@@ -125,13 +133,13 @@ class Server:
         """
         totals = ServingTotals()
         while totals.tokens < tokens or totals.rounds < rounds or totals.elapsed < seconds:
-            drafts, lengths, marks = None, [0] * len(self.starts), [time.perf_counter()] * 4
+            drafts, lengths, marks = None, [0] * len(self.starts), [now(self.device)] * 4
             if trim is not None:
-                hidden, marks[1] = self.block(), time.perf_counter()
-                drafts, marks[2] = self.chain(hidden), time.perf_counter()
-                lengths, marks[3] = trim(drafts.confidences.cpu().double().numpy()), time.perf_counter()
+                hidden, marks[1] = self.block(), now(self.device)
+                drafts, marks[2] = self.chain(hidden), now(self.device)
+                lengths, marks[3] = trim(drafts.confidences.cpu().double().numpy()), now(self.device)
             emitted, ended = self.verify(drafts, torch.tensor(lengths))
-            marks.append(time.perf_counter())
+            marks.append(now(self.device))
             for part, begin, end in zip(PARTS, marks, marks[1:]):
                 totals.seconds[part] += end - begin
             totals.tokens += emitted

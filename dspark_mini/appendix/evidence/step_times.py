@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from dspark_mini.appendix.evidence.batched import Rows, ragged_forward
-from dspark_mini.appendix.evidence.server import Server
+from dspark_mini.appendix.evidence.server import Server, now
 
 REPEATS = 15
 
@@ -62,7 +61,7 @@ def measure_step_times(server: Server, seed: int = 0) -> StepTimes:
     seconds: dict[int, list[float]] = {batch: [] for batch in (0, *batches)}  # 0 is the draft
     for repeat in range(REPEATS + 1):  # in turns, so that a slow moment of the machine hits all of them
         for batch, measured in seconds.items():
-            time_taken = timed(_draft(server) if batch == 0 else _verify(server, batch, rng))
+            time_taken = timed(_draft(server) if batch == 0 else _verify(server, batch, rng), server.device)
             if repeat:  # the first call of a size is slower
                 measured.append(time_taken)
     draft, *verify = (float(np.median(measured)) for measured in seconds.values())
@@ -89,12 +88,8 @@ def _verify(server: Server, batch: int, rng: np.random.Generator) -> Callable[[]
     return lambda: ragged_forward(server.model, server.cache, tokens, rows)
 
 
-def timed(call: Callable[[], object]) -> float:
-    """Return the seconds that a call takes, the work that it gives to a GPU included."""
-    start = time.perf_counter()
+def timed(call: Callable[[], object], device: torch.device) -> float:
+    """Return the seconds that a call takes on a device."""
+    start = now(device)
     call()
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    elif torch.backends.mps.is_available():
-        torch.mps.synchronize()
-    return time.perf_counter() - start
+    return now(device) - start

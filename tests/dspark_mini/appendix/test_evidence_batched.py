@@ -91,6 +91,15 @@ def test_plain_decoding_emits_one_token_per_request_and_round() -> None:
     assert totals.tokens == 5 * totals.rounds == 20 and totals.verified == 0
 
 
+def test_each_part_of_a_round_waits_for_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, drafter = models()
+    server, waits = Server(model, drafter, repeat([1, 2]), 5, end=99, max_new_tokens=50), []
+    server.device = torch.device("cuda")
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: waits.append(1))
+    server.serve(lambda confidences: [3] * len(confidences))
+    assert len(waits) == 5  # before the first part, and after each
+
+
 def test_the_server_needs_a_markov_head() -> None:
     model, drafter = models(head="none")
     with pytest.raises(ValueError, match="no Markov head"):
