@@ -66,7 +66,10 @@ def _sentences() -> dict[str, str]:
         f"{_span(gain)} % with {model}" for model, gain in served["per_user_speed_at_matched_throughput"].items()
     )
     budget = served["budget_per_request"]
-    decay = " to ".join(f"{value:.2f}" for value in positions["DFlash"]["code"])
+    ends = {
+        name: ", ".join(f"{domain} {first:.2f} to {last:.2f}" for domain, (first, last) in rows.items())
+        for name, rows in positions.items()
+    }
     short, longest = (", ".join(map(percent, row)) for row in long["gain_of_dspark_over_dflash"].values())
     return {
         "table_1": f"DSpark's τ is {percent(gains['over DFlash'])} % above DFlash's and "
@@ -74,8 +77,8 @@ def _sentences() -> dict[str, str]:
         "Table 1).",
         "rounds": f"With blocks of seven on Qwen3-4B a round yields, on GSM8K, {_sets(0)} tokens, and on MT-Bench "
         f"{_sets(SETS.index('MT-Bench'))} (Table 1, temperature 1).",
-        "figure_2": f"DFlash's conditional acceptance falls along the block (code {decay}), DSpark's stays "
-        "high (Figure 2).",
+        "figure_2": f"DFlash's conditional acceptance falls along the block ({ends['DFlash']}), EAGLE-3's rises "
+        f"({ends['EAGLE-3']}), DSpark's starts high and stays (Figure 2).",
         "figure_3": f"DSpark with {depth['layers_of_dspark']} layers beats DFlash with {depth['layers_of_dflash']} "
         "(Figure 3).",
         "figure_4": f"The gain over DFlash grows with the block: {short} % in math, code and chat at γ = 7, {longest} "

@@ -433,7 +433,7 @@ viz.verified_rounds(rounds, words, kept=len(output))
 # ## Looking back
 #
 # * **What you saw.** The neighbours of the lossless rule are off by 0.10 to 0.13, or accept less than half as much.
-# * **What the papers report.** At γ = 7, where τ is at most 8, DSpark reaches 6.11 on GSM8K and 3.64 on MT-Bench, EAGLE-3 5.14 and 2.39 (temperature 1, Qwen3-4B).
+# * **What the paper reports.** At γ = 7 τ is at most 8. {paper:rounds}
 # * **What published code got wrong here.** An argmax draft with a softmax q ([speculative-sampling 3](https://github.com/jaymody/speculative-sampling/issues/3)); a q
 #   that was not sampled from ([Transformers 47932](https://github.com/huggingface/transformers/issues/47932)); one uniform number for rejection and residual ([vLLM
 #   Ascend 16370](https://github.com/vllm-project/vllm-ascend/pull/16370)); an impossible token accepted at 0.0 ([SGLang

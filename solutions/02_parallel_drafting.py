@@ -459,9 +459,7 @@ print(f"best known {BEST_KNOWN:.2f}, DSpark with its trained head {TRAINED:.2f}"
 # %% [markdown]
 # ## Looking back
 #
-# * **What the papers report.** Along the block, conditional acceptance of DFlash falls from .87 to .78 on code and
-#   from .72 to .63 on chat; an autoregressive drafter's rises (.53 to .74 on chat); DSpark's starts high and stays
-#   (DSpark, Figure 2). Its gain over DFlash grows with γ.
+# * **What the paper reports.** {paper:figure_2} DSpark's gain over DFlash grows with γ.
 # * **What production engines got wrong here.** A training mask compared *block numbers*, not positions, and
 #   overlapping blocks saw future features ([SpecForge issue
 #   470](https://github.com/sgl-project/SpecForge/issues/470)). A block of 8 was saved as 8 speculated tokens, though

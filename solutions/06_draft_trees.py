@@ -477,8 +477,7 @@ print(f"chain {CHAIN}, seven likeliest {SEVEN_LIKELIEST}, best known {BEST_KNOWN
 #
 # * **What the papers report.** Verifying a token tree in one forward is SpecInfer's, and so is trying a node's children
 #   in turn (Algorithm 2, which draws at random which is next; we keep the order of the draws). Recursive Speculative
-#   Decoding draws them without replacement. In DSpark's serving runs the verify budget falls from about 5–5.5 tokens
-#   per request, anchor included, to about 3.5 under load (Figure 8): look at the left end of your picture.
+#   Decoding draws them without replacement. {paper:figure_8} Look at the left end of your picture.
 # * **What production engines got wrong.** Nodes got their index as position ([mlxcel
 #   1214](https://github.com/lablup/mlxcel/pull/1214)). The bonus came from the wrong row, so words were repeated
 #   ([EAGLE 47](https://github.com/SafeAILab/EAGLE/pull/47)). Nobody had filled q ([SGLang

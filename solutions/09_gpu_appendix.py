@@ -307,8 +307,7 @@ viz.lines(
 )
 
 # %% [markdown]
-# The more requests share the machine, the fewer drafts are worth it. The paper's Figure 8 has the same shape: its
-# budget falls from about 5–5.5 tokens per request to about 3.5, the anchor included.
+# The more requests share the machine, the fewer drafts are worth it, in the paper as well: {paper:figure_8}
 #
 # ## Task 9.4 · How sure is a speed-up?
 # "Twice as fast" is a claim about prompts that were not run.
