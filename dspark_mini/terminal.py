@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -41,7 +42,7 @@ def wrapped(text: str, width: int) -> str:
     """Break long lines between words; they go on below their first word, or below what follows a padded label."""
     lines: list[str] = []
     for line in text.split("\n"):
-        indent = " " * len(re.match(r" *(\S+ {2,}|also open )?", line)[0])  # type: ignore[index]
+        indent = " " * cell_len(re.match(r" *(\S+ {2,}|also open )?", line)[0])  # type: ignore[index]
         lines += _WRAPPER(width=width, subsequent_indent=indent).wrap(line) or [""]
     return "\n".join(lines)
 

@@ -135,6 +135,7 @@ def test_a_line_that_is_too_long_goes_on_below_its_first_word_or_after_its_label
     folded = ["  hint      one two", "            three", "  also open one, two,", "            three"]
     assert wrapped("\n".join(lines), 22).split("\n") == [*folded, "    code = one + two +", "    three"]
     assert wrapped("a\n\nb", 20) == "a\n\nb"
+    assert wrapped("  提示      a b", 12) == "  提示      a\n            b"  # two columns per Chinese letter
 
 
 def test_a_kernel_shows_hints_reports_one_line_for_a_todo_and_the_next_lesson(work: Path, make_notebook: Make) -> None:
