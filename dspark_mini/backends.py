@@ -87,7 +87,7 @@ def load_smollm(drafters: Sequence[str]) -> SmallLM:
     if trained and not drafter.is_dir():
         raise UserError(f"There is no drafter in {drafter}; `dspark-mini appendix smollm train` trains one.")
     with model_errors("cpu"):
-        model = engine.load(folder, drafter if trained else None, speed.fastest_dtype())
+        model = engine.load(folder, drafter if trained else None, speed.fastest_form())
         engine.measure_costs(model)
     return model
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,9 @@ from rich.table import Table
 
 from dspark_mini.appendix.evidence.statistics import over_prompts
 from dspark_mini.appendix.smollm.engine import LONGEST, load, measure_costs
+from dspark_mini.appendix.smollm.llama import FORMS
 from dspark_mini.appendix.smollm.prompts import held_out
-from dspark_mini.appendix.smollm.speed import fastest_dtype
+from dspark_mini.appendix.smollm.speed import fastest_form
 from dspark_mini.backends import hardware
 from dspark_mini.engine import Steps, generate
 from dspark_mini.files import atomic_write
@@ -39,9 +40,10 @@ class Options:
 
     model: Path
     drafter: Path | None
-    prompts: int = 280
-    tokens: int = 128
-    threads: tuple[int, ...] = (1, 2)
+    prompts: int = 210
+    few: int = 28  # prompts on which every method runs, with every number of threads
+    tokens: int = 64
+    threads: tuple[int, ...] = (2, 1)  # the first is that of all prompts
     temperatures: tuple[float, ...] = (0.0, 1.0)
     seed: int = 0
 
@@ -81,11 +83,11 @@ def compare(options: Options, folder: Path, console: Console) -> None:
             with atomic_write(path) as part:
                 part.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     rows = lines[1 : len(prompts) + 1]
-    results = {**lines[0], "prompts": len(rows), "groups": summarise(rows)}
+    results = {**lines[0], "prompts": len(rows), "groups": summarise(rows), "notes": [*notes(rows)]}
     with atomic_write(folder / "compare.json") as part:
         part.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     console.print(table(results["groups"]))
-    for note in notes(rows):
+    for note in results["notes"]:
         console.print(note, soft_wrap=True)
 
 
@@ -93,62 +95,83 @@ def _missing(
     options: Options, settings: Row, prompts: Sequence[dict[str, str]], lines: list[Row], console: Console
 ) -> Iterator[Row]:
     """Yield the first line where there is none, and those of the prompts that have not run."""
-    dtype = getattr(torch, lines[0]["dtype"]) if lines else fastest_dtype()
-    model = load(options.model, options.drafter, dtype)
-    other = torch.float32 if dtype == torch.bfloat16 else torch.bfloat16
-    plain = {_name(dtype): _ours(options, model), _name(other): _ours(options, load(options.model, dtype=other))}
+    model = load(options.model, options.drafter, lines[0]["form"] if lines else fastest_form())
+    questions = [model.tokenizer.question(about["prompt"]) for about in prompts]
+    methods = Methods(options, model, lines[0]["plain"] if lines else "", questions[0])
     if not lines:
-        question = model.tokenizer.question(prompts[0]["prompt"])
-        faster = min(plain, key=lambda name: plain[name](question, 0.0, 32)["seconds"])  # for transformers
         machine = hardware(f"torch {torch.__version__}", "cpu", model)
-        yield {"settings": settings, "hardware": machine, "dtype": _name(dtype), "transformers_dtype": faster}
-    runners = {PLAIN: plain[_name(dtype)], f"{PLAIN} {_name(other)}": plain[_name(other)]}
-    runners |= _transformers(options, getattr(torch, lines[0]["transformers_dtype"]), model.tokenizer.end)
-    runners |= {name: _ours(options, model, name) for name in model.drafters}
-    shared, costs, first = model.drafters["lookup"].costs, dict[int, Any](), max(0, len(lines) - 1)
-    for number, about in enumerate(prompts[first:], start=first + 1):
-        prompt, runs = model.tokenizer.question(about["prompt"]), list[Row]()
-        for threads in options.threads:
+        yield {"settings": settings, "hardware": machine, "form": methods.form, "plain": methods.plain}
+    for number, (about, prompt) in enumerate(zip(prompts, questions)):
+        if number + 1 >= len(lines):
+            yield {**about, "runs": methods.run(prompt, number < options.few)}
+            console.print(f"{number + 1} of {len(prompts)}: {about['prompt']}", soft_wrap=True, markup=False)
+
+
+class Methods:
+    """The ways of decoding: the faster of our plain ones and the drafters on all prompts, the others on few.
+
+    Args:
+        options: What to compare.
+        model: The target and its drafters.
+        plain: Form of our fastest plain decoding, "" to find it.
+        prompt: A prompt to find it with.
+    """
+
+    def __init__(self, options: Options, model: SmallLM, plain: str, prompt: list[int]) -> None:
+        self.options, self.model, self.form = options, model, model.target.llama.form
+        ours = {form: model if form == self.form else load(options.model, form=form) for form in FORMS}
+        by_form = {form: _ours(options, one) for form, one in ours.items()}
+        torch.set_num_threads(options.threads[0])
+        self.plain = plain or min(FORMS, key=lambda form: by_form[form](prompt, 0.0, 32)["seconds"])
+        self.always = {PLAIN: by_form[self.plain], **{name: _ours(options, model, name) for name in model.drafters}}
+        others = {f"{PLAIN} {form}": run for form, run in by_form.items() if form != self.plain}
+        self.all = self.always | others | _transformers(options, model.tokenizer.end)
+        self.costs = dict[int, Row]()  # of rounds, by number of threads
+
+    def run(self, prompt: list[int], every: bool) -> list[Row]:
+        """Decode a prompt with the methods of all prompts, or with every method and number of threads."""
+        runs, shared = list[Row](), vars(self.model.drafters["lookup"].costs)
+        for threads in self.options.threads[: None if every else 1]:
             torch.set_num_threads(threads)
-            if threads not in costs:
-                measure_costs(model)
-                costs[threads] = dict(vars(shared))
-                for run in runners.values():
+            if threads not in self.costs:
+                measure_costs(self.model)
+                self.costs[threads] = dict(shared)
+                for run in (self.all if every else self.always).values():
                     run(prompt, 0.0, 4)  # warm-up
-            vars(shared).update(costs[threads])
-            for temperature in options.temperatures:
-                runs += _run_all(model, runners, prompt, temperature, threads, options)
-        console.print(f"{number} of {len(prompts)}: {about['prompt']}", soft_wrap=True, markup=False)
-        yield {**about, "runs": runs}
+            shared.update(self.costs[threads])
+            for temperature in self.options.temperatures:
+                runs += self._run(self.all if every else self.always, prompt, temperature, threads)
+        return runs
+
+    def _run(self, methods: dict[str, Runner], prompt: list[int], temperature: float, threads: int) -> list[Row]:
+        """Decode a prompt in every way, and note where greedy texts differ from our plain one."""
+        runs, plain = list[Row](), list[int]()
+        for name, run in methods.items():  # plain decoding is the first
+            found = run(prompt, temperature, self.options.tokens)
+            text = found.pop("output")
+            plain = text if name == PLAIN else plain
+            runs.append({"method": name, "threads": threads, "temperature": temperature, "tokens": len(text), **found})
+            runs[-1]["differs"] = None if temperature else first_difference(self.model, prompt, plain, text)
+        return runs
 
 
-def _run_all(
-    model: SmallLM, runners: dict[str, Runner], prompt: list[int], temperature: float, threads: int, options: Options
-) -> list[Row]:
-    """Decode a prompt in every way, and note where greedy texts differ from our plain one."""
-    runs, plain = list[Row](), list[int]()
-    for name, run in runners.items():  # plain decoding is the first
-        found = run(prompt, temperature, options.tokens)
-        text = found.pop("output")
-        plain = text if name == PLAIN else plain
-        runs.append({"method": name, "threads": threads, "temperature": temperature, "tokens": len(text), **found})
-        runs[-1]["differs"] = None if temperature else first_difference(model, prompt, plain, text)
-    return runs
+def _transformers(options: Options, end: int) -> dict[str, Runner]:
+    """Return transformers' ways of decoding by name, where it is installed.
 
-
-def _name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
-
-
-def _transformers(options: Options, dtype: torch.dtype, end: int) -> dict[str, Runner]:
-    """Return transformers' ways of decoding by name, where it is installed."""
+    Assisted generation needs a small model with the same tokenizer, and there is none; instead the first third of the
+    layers drafts.
+    """
     if importlib.util.find_spec("transformers") is None:
         return {}
     from transformers import AutoModelForCausalLM
 
-    theirs = AutoModelForCausalLM.from_pretrained(options.model, dtype=dtype)
-    lookup = _theirs(options, theirs, end, prompt_lookup_num_tokens=10)
-    return {"transformers": _theirs(options, theirs, end), "transformers lookup": lookup}
+    out = dict[str, Runner]()
+    for dtype in ("float32", "bfloat16"):
+        theirs = AutoModelForCausalLM.from_pretrained(options.model, dtype=getattr(torch, dtype))
+        out[f"transformers {dtype}"] = _theirs(options, theirs, end)
+        out[f"transformers {dtype} lookup"] = _theirs(options, theirs, end, prompt_lookup_num_tokens=10)
+    exit_layer = theirs.config.num_hidden_layers // 3
+    return out | {"transformers bfloat16 assisted": _theirs(options, theirs, end, assistant_early_exit=exit_layer)}
 
 
 def _ours(options: Options, model: SmallLM, drafter: str = "") -> Runner:
@@ -183,51 +206,41 @@ def _theirs(options: Options, model: Any, end: int, **how: Any) -> Runner:
 
 
 def summarise(rows: Sequence[Row]) -> list[Row]:
-    """Compare the methods, by threads, temperature and kind of prompt, each with the faster plain decoding of ours.
+    """Compare the methods with our fastest plain decoding of the same prompts, by threads, temperature and kind.
 
     Returns:
-        For each: tokens per second, speed-up with its bootstrap interval over prompts, and of ours τ, acceptance by
-        position, and seconds of each part of a round.
+        For each: prompts, tokens per second, speed-up with its bootstrap interval over prompts, and of ours τ,
+        acceptance by position, and seconds of each part of a round.
     """
-    keys = dict.fromkeys((run["threads"], run["temperature"]) for row in rows for run in row["runs"])
+    runs = [{**run, "kind": row["kind"], "prompt": row["prompt"]} for row in rows for run in row["runs"]]
     groups = list[Row]()
-    for threads, temperature in keys:
-        for kind in dict.fromkeys(row["kind"] for row in rows):
-            by_method: dict[str, list[Row]] = {}
-            for run in (run for row in rows if row["kind"] == kind for run in row["runs"]):
-                if (run["threads"], run["temperature"]) == (threads, temperature):
-                    by_method.setdefault(run["method"], []).append(run)
-            about = {"threads": threads, "temperature": temperature, "kind": kind}
-            groups += [{**about, **group} for group in _methods(by_method)]
+    for about in dict.fromkeys((run["threads"], run["temperature"], run["kind"], run["method"]) for run in runs):
+        group = dict(zip(("threads", "temperature", "kind", "method"), about))
+        own = [run for run in runs if group.items() <= run.items()]
+        base = {run["prompt"]: run for run in runs if {**group, "method": PLAIN}.items() <= run.items()}
+        groups.append({**group, **_compared(own, [base[run["prompt"]] for run in own])})
     return groups
 
 
-def _methods(by_method: dict[str, list[Row]]) -> Iterator[Row]:
-    def sums(runs: Iterable[Row]) -> Any:
-        return np.array([[run["tokens"], run["seconds"]] for run in runs]).T  # (2, prompts)
+def _compared(own: Sequence[Row], base: Sequence[Row]) -> Row:
+    """Compare the runs of a method with those of another on the same prompts."""
+    mine, others = (np.array([[run["tokens"], run["seconds"]] for run in runs]).T for runs in (own, base))
 
-    def speed(measured: Any) -> float:
-        return float(measured[0].sum() / measured[1].sum())
+    def ratio(weights: Any) -> Any:
+        return (weights @ mine[0]) / (weights @ mine[1]) / ((weights @ others[0]) / (weights @ others[1]))
 
-    base = max((sums(runs) for name, runs in by_method.items() if name.startswith(PLAIN)), key=speed)
-    for name, runs in by_method.items():
-        own = sums(runs)
-
-        def ratio(weights: Any, own: Any = own) -> Any:
-            return (weights @ own[0]) / (weights @ own[1]) / ((weights @ base[0]) / (weights @ base[1]))
-
-        found: Row = {"method": name, "tokens_per_second": speed(own), "speedup": over_prompts(ratio, len(runs))}
-        if "rounds" in runs[0]:
-            rounds = [
-                Round(verified=verified, accepted=accepted, emitted=[0] * emitted)
-                for run in runs
-                for verified, accepted, emitted in run["rounds"]
-            ]
-            rates = acceptance_by_position(rounds, LONGEST)
-            found["tau"] = own[0].sum() / len(rounds)
-            found["acceptance"] = [None if np.isnan(rate) else round(rate, 3) for rate in rates]
-            found["parts"] = {part: sum(run["parts"][part] for run in runs) for part in runs[0]["parts"]}
-        yield found
+    found: Row = {"tokens_per_second": mine[0].sum() / mine[1].sum(), "speedup": over_prompts(ratio, len(own))}
+    if "rounds" in own[0]:
+        rounds = [
+            Round(verified=verified, accepted=accepted, emitted=[0] * emitted)
+            for run in own
+            for verified, accepted, emitted in run["rounds"]
+        ]
+        rates = acceptance_by_position(rounds, LONGEST)
+        found["tau"] = mine[0].sum() / len(rounds)
+        found["acceptance"] = [None if np.isnan(rate) else round(rate, 3) for rate in rates]
+        found["parts"] = {part: sum(run["parts"][part] for run in own) for part in own[0]["parts"]}
+    return found
 
 
 def table(groups: Sequence[Row]) -> Table:

@@ -19,7 +19,7 @@ from dspark_mini.appendix.checkpoints import read_checkpoint
 from dspark_mini.appendix.drafters import BlockDrafter
 from dspark_mini.appendix.engine import TorchBlockDrafter
 from dspark_mini.appendix.pretrained import load_drafter
-from dspark_mini.appendix.smollm.llama import Linear, Llama
+from dspark_mini.appendix.smollm.llama import FORMS, Linear, Llama
 from dspark_mini.appendix.smollm.speed import CONTEXT, forward_times, least_seconds
 from dspark_mini.appendix.smollm.text import Text
 from dspark_mini.appendix.smollm.train import Ends, read_ends
@@ -243,21 +243,21 @@ class Drafters:
         return self.dspark if name == "dspark" else PromptLookup(self.vocabulary, self.histories[name])
 
 
-def load(folder: Path, drafter: Path | None = None, dtype: torch.dtype = torch.float32, slots: int = 1024) -> SmallLM:
+def load(folder: Path, drafter: Path | None = None, form: str = "float32", slots: int = 1024) -> SmallLM:
     """Load the model and its drafters, with the engine's interface.
 
     Args:
         folder: Hugging Face folder of the target.
         drafter: Checkpoint of a DSpark drafter; without one there is prompt lookup only.
-        dtype: Of weights and computation.
+        form: One of FORMS, of the target in memory.
         slots: Most tokens of a text.
 
     Raises:
         ValueError: A folder does not hold such a model, or not all of it, or the two do not fit together.
     """
     layers = () if drafter is None else read_checkpoint(drafter).feature_layers
-    ends, _ = read_ends(folder, dtype, layers or (-1,))
-    target, costs = LlamaTarget(Llama(folder, dtype, slots, layers), ends), Costs()
+    ends, _ = read_ends(folder, FORMS[form][0], layers or (-1,))
+    target, costs = LlamaTarget(Llama(folder, form, slots, layers), ends), Costs()
     dspark = None if drafter is None else DSpark(load_drafter(drafter, ends), target)  # type: ignore[arg-type]
     names = [name for name in SMOLLM_DRAFTERS if dspark is not None or "dspark" not in name]
     drafters = {name: Drafters(name.split("+"), ends.shape.vocabulary, dspark, costs) for name in names}

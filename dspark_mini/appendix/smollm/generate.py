@@ -203,7 +203,7 @@ def write_shards(
         held_out_prompts: Whether to answer the held-out prompts, at both temperatures, instead of training prompts.
         say: Receives a line per shard.
     """
-    model, text = Llama(model_folder, torch.float32, 1, FEATURE_LAYERS), Text(model_folder)
+    model, text = Llama(model_folder, "float32", 1, FEATURE_LAYERS), Text(model_folder)
     kept = [{**row, "temperature": float(temperature)} for row in held_out() for temperature in (0, 1)]
     taken = {row["prompt"] for row in held_out()}
     for path in sorted((folder / "shards").glob("*.safetensors")):

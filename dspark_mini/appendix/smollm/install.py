@@ -136,6 +136,6 @@ def largest_difference(gguf: Path, folder: Path, tokens: list[int]) -> float:
     from dspark_mini.appendix.smollm.llama import Llama
     from dspark_mini.appendix.smollm.reader import gguf_logits
 
-    model = Llama(folder, torch.float32, slots=len(tokens))
+    model = Llama(folder, slots=len(tokens))
     logits = model.logits(model.forward(torch.tensor(tokens))).double().numpy()
     return float(abs(logits - gguf_logits(gguf, tokens)).max())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -12,15 +13,16 @@ from torch import Tensor
 
 from dspark_mini.appendix.huggingface import Config, read_config, read_weights
 from dspark_mini.appendix.model import rope_frequencies
+from dspark_mini.appendix.smollm.codes import CodedLinear, fits
 
-TYPICAL_ROWS = 5  # tokens of a verification: the anchor and its drafts
+TYPICAL_ROWS = 4  # tokens of a verification: the anchor and its drafts
 
 
 class Linear:
     """A product with a matrix (out, in), laid out in advance where oneDNN can; otherwise every block does that anew."""
 
     def __init__(self, weight: Tensor) -> None:
-        self.weight, self.packed = weight, False
+        self.weight, self.packed, self.bytes = weight, False, weight.nbytes
         with contextlib.suppress(RuntimeError, AttributeError):  # no such dtype on this processor; another torch
             self.weight, self.packed = torch.ops.mkldnn._reorder_linear_weight(weight, TYPICAL_ROWS), True
 
@@ -30,16 +32,33 @@ class Linear:
         return torch.ops.mkldnn._linear_pointwise(x, self.weight, None, "none", [], "")
 
 
+def coded_linear(weight: Tensor) -> Linear | CodedLinear:
+    """Return a product with the codes of a matrix; with the matrix itself where its size is unusual."""
+    return CodedLinear(weight) if fits(weight) else Linear(weight)
+
+
+FORMS: dict[str, tuple[torch.dtype, Any]] = {  # of a model in memory: dtype of all but matrices, and their products
+    "float32": (torch.float32, Linear),
+    "bfloat16": (torch.bfloat16, Linear),
+    "int4": (torch.float32, coded_linear),
+}
+
+
 @dataclass(frozen=True)
 class Layer:
     """Weights of a layer; projections of the same input are one matrix."""
 
     input_norm: Tensor  # (d,)
-    query_key_value: Linear  # ((H + 2 H_kv) · d_h, d)
-    output: Linear  # (d, H · d_h)
+    query_key_value: Linear | CodedLinear  # ((H + 2 H_kv) · d_h, d)
+    output: Linear | CodedLinear  # (d, H · d_h)
     post_norm: Tensor  # (d,)
-    gate_up: Linear  # (2 d_ff, d)
-    down: Linear  # (d, d_ff)
+    gate_up: Linear | CodedLinear  # (2 d_ff, d)
+    down: Linear | CodedLinear  # (d, d_ff)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of its matrices."""
+        return self.query_key_value.bytes + self.output.bytes + self.gate_up.bytes + self.down.bytes
 
 
 class Llama:
@@ -47,7 +66,7 @@ class Llama:
 
     Args:
         folder: Hugging Face folder with config.json and safetensors.
-        dtype: Dtype of weights, cache and computation.
+        form: One of FORMS.
         slots: Tokens that the cache can hold.
         feature_layers: Layers whose outputs are kept in `features` (slots, m, d).
 
@@ -56,16 +75,17 @@ class Llama:
     """
 
     def __init__(
-        self, folder: Path, dtype: torch.dtype = torch.bfloat16, slots: int = 1024, feature_layers: tuple[int, ...] = ()
+        self, folder: Path, form: str = "float32", slots: int = 1024, feature_layers: tuple[int, ...] = ()
     ) -> None:
+        self.form, (dtype, linear) = form, FORMS[form]
         self.config = config = read_config(folder, ("llama",))
         weights = read_weights(folder, config, dtype)
         self.embedding = weights["model.embed_tokens.weight"]
-        self.head = Linear(weights.get("lm_head.weight", self.embedding))
+        self.head = linear(weights.get("lm_head.weight", self.embedding))
         self.norm = weights["model.norm.weight"]
-        read = [value for value in weights.values() if value is not self.embedding or config.tie_word_embeddings]
-        self.weight_bytes = sum(value.numel() * value.element_size() for value in read)  # that one token reads
-        self.layers = [_layer(weights, f"model.layers.{index}.") for index in range(config.num_hidden_layers)]
+        count = config.num_hidden_layers
+        self.layers = [_layer(weights, f"model.layers.{index}.", linear) for index in range(count)]
+        self.weight_bytes = self.head.bytes + sum(layer.bytes for layer in self.layers)  # that one token reads
         self.cos, self.sin = (table.to(dtype) for table in _rotation(config, slots))
         self.rows, self.slots, self.feature_layers = 0, slots, feature_layers
         # keys of all key-value heads, then their values
@@ -117,9 +137,9 @@ class Llama:
         return mixed.unflatten(1, (count, -1)).transpose(0, 1).flatten(1)
 
 
-def _layer(weights: dict[str, Tensor], prefix: str) -> Layer:
-    def fused(*names: str) -> Linear:
-        return Linear(torch.cat([weights[f"{prefix}{name}.weight"] for name in names]))
+def _layer(weights: dict[str, Tensor], prefix: str, linear: Any) -> Layer:
+    def fused(*names: str) -> Any:
+        return linear(torch.cat([weights[f"{prefix}{name}.weight"] for name in names]))
 
     return Layer(
         weights[f"{prefix}input_layernorm.weight"],

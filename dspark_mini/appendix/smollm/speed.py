@@ -9,11 +9,10 @@ from pathlib import Path
 
 import torch
 
-from dspark_mini.appendix.smollm.llama import TYPICAL_ROWS, Linear, Llama
+from dspark_mini.appendix.smollm.llama import FORMS, TYPICAL_ROWS, Llama
 
 COUNTS = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # tokens per forward
 CONTEXT = 256  # tokens already in the cache
-DTYPES = (torch.float32, torch.bfloat16)
 LARGE = 2**27  # float32 numbers, 512 MB: more than any cache holds
 
 
@@ -24,24 +23,24 @@ def memory_bandwidth(repeats: int = 5, count: int = LARGE) -> float:
 
 
 @torch.inference_mode()
-def fastest_dtype() -> torch.dtype:
-    """Return the dtype in which a verification's rows are multiplied faster by matrices that no cache holds.
+def fastest_form() -> str:
+    """Return the form in which a verification's rows are multiplied fastest by matrices that no cache holds.
 
-    Without bfloat16 instructions (AVX2) it is float32, although plain decoding reads half as much in bfloat16. One
+    Without bfloat16 instructions (AVX2) even float32 is faster than bfloat16, although it reads twice as much. One
     thread's processor time, in turns: a busy machine must not decide.
     """
-    threads, weight, rows = torch.get_num_threads(), torch.randn(3072, 576), torch.randn(TYPICAL_ROWS, 576)
+    threads, weight, rows = torch.get_num_threads(), torch.randint(16, (3072, 576)), torch.randn(TYPICAL_ROWS, 576)
     torch.set_num_threads(1)
-    stacks = {dtype: [Linear(weight.to(dtype, copy=True)) for _ in range(12)] for dtype in DTYPES}
-    times: dict[torch.dtype, list[float]] = {dtype: [] for dtype in DTYPES}
+    stacks = {form: [linear(weight.to(dtype)) for _ in range(12)] for form, (dtype, linear) in FORMS.items()}
+    times: dict[str, list[float]] = {form: [] for form in FORMS}
     for _ in range(5):
-        for dtype, linears in stacks.items():
-            x, started = rows.to(dtype), time.process_time()
+        for form, linears in stacks.items():
+            x, started = rows.to(FORMS[form][0]), time.process_time()
             for linear in linears:
                 linear(x)
-            times[dtype].append(time.process_time() - started)
+            times[form].append(time.process_time() - started)
     torch.set_num_threads(threads)
-    return min(DTYPES, key=lambda dtype: min(times[dtype]))
+    return min(FORMS, key=lambda form: min(times[form]))
 
 
 def forward_times(model: Llama, counts: Sequence[int] = COUNTS, repeats: int = 7) -> list[float]:
@@ -62,14 +61,14 @@ def forward_times(model: Llama, counts: Sequence[int] = COUNTS, repeats: int = 7
 
 
 def report(folder: Path, say: Callable[[str], object]) -> None:
-    """Print T(1)…T(16) in bfloat16 and float32, and the bound for plain decoding."""
+    """Print T(1)…T(16) of each form, and the bound for plain decoding."""
     bandwidth = memory_bandwidth()
     say(f"Milliseconds of a forward on {torch.get_num_threads()} thread(s), and in one-token forwards:")
     say("tokens      " + "".join(f"{count:>8}" for count in COUNTS))
-    for dtype in reversed(DTYPES):
-        model, name = Llama(folder, dtype, CONTEXT + max(COUNTS)), str(dtype).removeprefix("torch.")
+    for form in FORMS:
+        model = Llama(folder, form, CONTEXT + max(COUNTS))
         times = forward_times(model)
-        say(f"{name:12}" + "".join(f"{1e3 * value:8.1f}" for value in times))
+        say(f"{form:12}" + "".join(f"{1e3 * value:8.1f}" for value in times))
         say(" " * 12 + "".join(f"{value / times[0]:8.2f}" for value in times))
         bound = model.weight_bytes / bandwidth
         say(

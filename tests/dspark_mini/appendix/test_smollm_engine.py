@@ -49,10 +49,10 @@ def model(tiny_llama: Path, drafter: Path) -> SmallLM:
     return load(tiny_llama, drafter)
 
 
-def load(folder: Path, drafter: Path | None = None, dtype: Any = torch.float32) -> SmallLM:
+def load(folder: Path, drafter: Path | None = None, form: str = "float32") -> SmallLM:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine, "Text", lambda path: Words())
-        return engine.load(folder, drafter, dtype, slots=200)
+        return engine.load(folder, drafter, form, slots=200)
 
 
 def test_dspark_drafts_what_the_appendix_drafts_over_the_whole_vocabulary(
@@ -119,7 +119,7 @@ def test_a_comparison_goes_on_after_a_stop_and_refuses_other_settings(
     tiny_llama: Path, drafter: Path, tmp_path: Path, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(compare, "load", load)
-    monkeypatch.setattr(compare, "fastest_dtype", lambda: torch.float32)
+    monkeypatch.setattr(compare, "fastest_form", lambda: "int4")
     monkeypatch.setattr(engine, "CONTEXT", 8)
     monkeypatch.setattr("dspark_mini.appendix.smollm.speed.CONTEXT", 8)
     monkeypatch.setattr(compare.importlib.util, "find_spec", lambda name: None)
@@ -140,14 +140,17 @@ def test_a_comparison_goes_on_after_a_stop_and_refuses_other_settings(
         compare.compare(compare.Options(tiny_llama, drafter, 2, tokens=7), tmp_path, console)
 
 
-def test_speed_ups_are_against_the_faster_plain_decoding() -> None:
+def test_speed_ups_are_against_plain_decoding_of_the_same_prompts() -> None:
     def run(method: str, tokens: int, seconds: float, **more: Any) -> Any:
         return {"method": method, "threads": 1, "temperature": 1.0, "tokens": tokens, "seconds": seconds, **more}
 
     rounds = {"rounds": [[4, 4, 5], [4, 0, 1]], "parts": {"verify": 1.0}}
-    runs = [run("plain", 6, 3.0), run("plain bfloat16", 6, 2.0), run("dspark", 6, 1.0, **rounds)]
-    groups = {group["method"]: group for group in compare.summarise([{"kind": "unseen", "runs": runs}] * 3)}
-    assert [groups[run["method"]]["speedup"]["mean"] for run in runs] == pytest.approx([2 / 3, 1, 2])
+    fast = [run("plain", 6, 2.0), run("dspark", 6, 1.0, **rounds)]
+    rows = [{"kind": "unseen", "prompt": "a", "runs": fast}, {"kind": "unseen", "prompt": "b", "runs": fast}]
+    rows.append({"kind": "unseen", "prompt": "c", "runs": [run("plain", 6, 4.0), run("transformers", 6, 8.0)]})
+    groups = {group["method"]: group for group in compare.summarise(rows)}
+    found = {method: (group["speedup"]["mean"], group["speedup"]["n"]) for method, group in groups.items()}
+    assert found == {"plain": (1, 3), "dspark": (2, 2), "transformers": (0.5, 1)}
     assert groups["dspark"]["tau"] == 3 and groups["dspark"]["acceptance"][:4] == [0.5, 1.0, 1.0, 1.0]
 
 

@@ -35,7 +35,7 @@ def texts(tiny_llama: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     patch.setattr(generate, "LONGEST_ANSWER", 40)
     patch.setattr(train, "DRAFT_VOCABULARY", 200)
     rows = [{**row, "temperature": float(index % 2)} for index, row in enumerate(prompts.held_out()[:40])]
-    words, model = Words(), Llama(tiny_llama, torch.float32, 1, generate.FEATURE_LAYERS)
+    words, model = Words(), Llama(tiny_llama, "float32", 1, generate.FEATURE_LAYERS)
     generate.write_answers(model, words, tmp_path / "endless", 0, rows)  # type: ignore[arg-type]
     words.end = int(Samples(tmp_path / "endless").shards["00000.safetensors"].tokens[100:].bincount().argmax())
     for number in (0, 1):
@@ -46,7 +46,7 @@ def texts(tiny_llama: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 def test_batched_texts_and_features_are_those_of_one_forward_each(tiny_llama: Path, texts: Path) -> None:
     name, shard = next(iter(Samples(texts).shards.items()))
-    model = Llama(tiny_llama, torch.float32, 99, generate.FEATURE_LAYERS)
+    model = Llama(tiny_llama, "float32", 99, generate.FEATURE_LAYERS)
     lengths, ends = set[int](), set[int | None]()
     for index, about in list(enumerate(shard_rows(texts / "shards" / name)))[::3]:
         row, prompt, model.rows = shard.row(index), shard.prompt_lengths[index], 0
