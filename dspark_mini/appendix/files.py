@@ -11,6 +11,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+SCALE = "_scale"  # after the name of a tensor in int8
+
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object.
@@ -37,7 +39,9 @@ class Tensors:
 
     Attributes:
         shapes: Shape of each tensor by its name.
-        sizes: Bytes of each tensor in its file.
+        sizes: Bytes of each tensor in its file, with those of its scales.
+
+    Weights in int8, with a scale per row beside them (NAME_scale), are one tensor: compressed-tensors' int-quantized.
 
     Raises:
         ValueError: There is no file, or one is missing or damaged.
@@ -57,16 +61,23 @@ class Tensors:
                     self.sizes[name] = torch.Size(shape).numel() * int(bits) // 8
         if not any(self.sizes.values()):
             raise ValueError(f"The *.safetensors files in {folder} hold no numbers.")
+        self._scales = {name: name + SCALE for name in self.shapes if name + SCALE in self.shapes}
+        for name, scale in self._scales.items():
+            if self.shapes.pop(scale) != (self.shapes[name][0], 1):
+                raise ValueError(f"{scale} in {folder} must have a row per row of {name}, and one column.")
+            self.sizes[name] += self.sizes.pop(scale)
 
     def read(self, names: Iterable[str], dtype: torch.dtype | None = None) -> dict[str, Tensor]:
         """Read tensors by their names, and convert them."""
         out: dict[str, Tensor] = {}
         wanted = set(names)
+        wanted |= {scale for name, scale in self._scales.items() if name in wanted}
         for path in dict.fromkeys(self._files.values()):
             with _opened(path) as file:
-                here = [name for name in wanted if self._files[name] == path]
-                out |= {name: file.get_tensor(name).to(dtype) if dtype else file.get_tensor(name) for name in here}
-        return out
+                out |= {name: file.get_tensor(name) for name in wanted if self._files[name] == path}
+        for name in wanted & self._scales.keys():
+            out[name] = out[name].float() * out.pop(self._scales[name]).float()
+        return {name: tensor.to(dtype) if dtype else tensor for name, tensor in out.items()}
 
     def problems(self, expected: Mapping[str, tuple[int, ...]], known: Iterable[str] = ()) -> Iterator[str]:
         """Yield a sentence for each tensor that is missing, misshapen or unknown.
@@ -97,6 +108,17 @@ def _weight_files(folder: Path) -> list[Path]:
     if not paths:
         raise ValueError(f"{folder} has no *.safetensors file with the model's weights.")
     return paths
+
+
+def as_int8(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return tensors with every matrix of floating-point numbers in int8, and its scales, one per row, beside it."""
+    out: dict[str, Tensor] = {}
+    for name, tensor in tensors.items():
+        out[name] = tensor
+        if tensor.ndim == 2 and tensor.is_floating_point():
+            out[name + SCALE] = scale = (tensor.float().abs().amax(1, keepdim=True) / 127).clamp(min=1e-12)
+            out[name] = (tensor.float() / scale).round().to(torch.int8)
+    return out
 
 
 def _opened(path: Path) -> Any:

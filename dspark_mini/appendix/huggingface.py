@@ -18,7 +18,23 @@ from dspark_mini.shapes import TargetShape
 MODEL_TYPES = ("llama", "qwen3")
 SIZE = integer(low=1, high=2**20)  # with larger ones a model cannot be built, not even without its weights
 LAYERS, POSITIVE = integer(low=1, high=1000), number(above=0.0)
-USUAL = {"attention_bias": False, "mlp_bias": False, "hidden_act": "silu", "quantization_config": None}
+INT8 = {  # the one quantisation that can be read, as compressed-tensors describes it: a scale per row
+    "quant_method": "compressed-tensors",
+    "format": "int-quantized",
+    "quantization_status": "compressed",
+    "config_groups": {
+        "group_0": {
+            "targets": ["Linear", "Embedding"],
+            "weights": {"num_bits": 8, "type": "int", "symmetric": True, "strategy": "channel"},
+        }
+    },
+}
+CAN_BE = {  # what is read, the usual value first
+    "attention_bias": (False,),
+    "mlp_bias": (False,),
+    "hidden_act": ("silu",),
+    "quantization_config": (None, INT8),
+}
 SCALINGS = {  # of RoPE, with what each needs
     "default": (),
     "linear": ("factor",),
@@ -92,8 +108,8 @@ def parse_config(data: Mapping[str, Any], path: Path, types: tuple[str, ...] = M
     kind = data.get("model_type")
     if kind not in types:
         raise ValueError(f"{path} says model_type {kind!r}; only {' and '.join(map(repr, types))} can be loaded.")
-    for name, usual in USUAL.items():
-        if (data.get(name) or usual) != usual:
+    for name, values in CAN_BE.items():
+        if (data.get(name) or values[0]) not in values:
             raise ValueError(f"{path} sets {name} to {data[name]!r}, which this reader does not support.")
     config = dict(data, qk_norm=kind == "qwen3", tie_word_embeddings=bool(data.get("tie_word_embeddings")))
     if config.get("num_key_value_heads") is None:

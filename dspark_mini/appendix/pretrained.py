@@ -12,7 +12,8 @@ from safetensors.torch import save_file
 from dspark_mini.appendix.checkpoints import EMBEDDING, HEADS, LM_HEAD, NAMES, Checkpoint, read_checkpoint
 from dspark_mini.appendix.drafters import BlockDrafter
 from dspark_mini.appendix.engine import TorchBlockDrafter, TorchTarget
-from dspark_mini.appendix.huggingface import Text, file_names, load_target
+from dspark_mini.appendix.files import as_int8
+from dspark_mini.appendix.huggingface import INT8, Text, file_names, load_target
 from dspark_mini.appendix.model import MAX_POSITIONS, Rotary, Target
 from dspark_mini.files import atomic_write
 from dspark_mini.kinds import whole
@@ -85,7 +86,7 @@ def load(
     return SmallLM(target, adapters, Text(folder))
 
 
-def save_drafter(folder: Path, drafter: BlockDrafter, target: Target, mask_token: int) -> None:
+def save_drafter(folder: Path, drafter: BlockDrafter, target: Target, mask_token: int, int8: bool = False) -> None:
     """Save a drafter as a checkpoint of DeepSpec.
 
     Args:
@@ -94,6 +95,7 @@ def save_drafter(folder: Path, drafter: BlockDrafter, target: Target, mask_token
             with draft_vocab_size and d2t, as Speculators' are, and without embedding and LM head.
         target: Gives the embedding and the LM head where the drafter has none of its own.
         mask_token: A token that is never an anchor: DeepSpec keeps the mask in its row of the embedding.
+        int8: Whether to save matrices in int8, with a scale per row, as compressed-tensors does.
 
     Raises:
         ValueError: DeepSpec has no such drafter.
@@ -120,10 +122,12 @@ def save_drafter(folder: Path, drafter: BlockDrafter, target: Target, mask_token
         state.setdefault(LM_HEAD, target.head_weight)
     if shape.head == "rnn":
         state.setdefault("markov_head.joint_proj.bias", drafter.mask.new_zeros(3 * shape.rank))
+    config = _deepspec_config(shape, sizes, target.shape, mask_token)
+    if int8:
+        state, config["quantization_config"] = as_int8(state), INT8
     folder.mkdir(parents=True, exist_ok=True)
     with atomic_write(folder / "model.safetensors") as part:
         save_file({name: tensor.cpu().contiguous() for name, tensor in state.items()}, part, {"format": "pt"})
-    config = _deepspec_config(shape, sizes, target.shape, mask_token)
     with atomic_write(folder / "config.json") as part:
         part.write_text(json.dumps(config, indent=2), encoding="utf-8")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -142,7 +141,7 @@ def train(model_folder: Path, texts: Path, folder: Path, steps: int) -> BlockDra
     del weights
 
     def save() -> None:
-        save_drafter(folder / "drafter", copy.deepcopy(drafter).bfloat16(), ends, MASK_TOKEN)  # type: ignore[arg-type]
+        save_drafter(folder / "drafter", drafter, ends, MASK_TOKEN, int8=True)  # type: ignore[arg-type]
 
     def loss_of(step: int) -> dict[str, Tensor]:
         if step % SAVE_EVERY == 0:

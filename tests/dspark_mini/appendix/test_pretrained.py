@@ -101,6 +101,19 @@ def test_a_saved_drafter_is_the_checkpoint_it_was_loaded_from(qwen3: Path, tmp_p
     assert transformers.Qwen3Config(**config).rope_parameters["rope_theta"] == 300.0
 
 
+def test_int8_keeps_each_weight_within_half_a_step_of_its_row(qwen3: Path, tmp_path: Path) -> None:
+    write_drafter(tmp_path / "drafter", KINDS["vanilla"])
+    target = load_target(qwen3, read_checkpoint(tmp_path / "drafter").feature_layers)
+    drafter = load_drafter(tmp_path / "drafter", target)
+    save_drafter(tmp_path / "saved", drafter, target, MASK, int8=True)
+    weights, found = drafter.state_dict(), load_drafter(tmp_path / "saved", target).state_dict()
+    weights["mask"] = found["mask"]  # a row of the embedding
+    assert found.keys() == weights.keys() and not read_checkpoint(tmp_path / "saved").problems()
+    for name, weight in weights.items():
+        steps = weight.abs().amax(-1, keepdim=True) / 127 if weight.ndim == 2 else torch.zeros(1)
+        assert ((found[name] - weight).abs() <= 0.501 * steps).all(), name
+
+
 @torch.inference_mode()
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_cost_is_that_of_the_products_of_a_round(tmp_path: Path, kind: str) -> None:

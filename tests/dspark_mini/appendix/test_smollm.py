@@ -116,7 +116,7 @@ def test_int4_finds_the_codes_of_the_file_again_and_gives_other_matrices_8_bits(
     weight = torch.randn(32, 64, generator=torch.Generator().manual_seed(0))
     product = CodedLinear(weight)
     assert product.copies == 2
-    torch.testing.assert_close(product(torch.eye(64)).T, weight, atol=0.02, rtol=0)
+    torch.testing.assert_close(product(torch.eye(64)).T, weight, atol=0.04, rtol=0)
 
 
 def test_text_survives_the_tokenizer_and_special_tokens_are_one_token(tiny: Path) -> None:
