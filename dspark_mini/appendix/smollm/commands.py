@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ from rich.console import Console
 from dspark_mini.appendix.devices import require_torch
 from dspark_mini.appendix.smollm.install import cache_folder, drafter_folder, install, require_model
 from dspark_mini.backends import model_errors
+from dspark_mini.files import atomic_write
 
 app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 Model = Annotated[Path | None, typer.Option("--folder", help="Directory of the model, if not your cache directory.")]
@@ -76,13 +78,23 @@ def train(
 
 
 @app.command()
-def measure(folder: Model = None, texts: Texts = HELD_OUT, drafter: Drafter = None) -> None:
-    """Print a drafter's acceptance on held-out texts, without decoding."""
-    from dspark_mini.appendix.smollm.train import measure as measure_drafter
+def measure(
+    folder: Model = None,
+    texts: Texts = HELD_OUT,
+    drafter: Annotated[list[Path] | None, typer.Option(help="Checkpoint of a drafter. Repeatable.")] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="File for the results.")] = None,
+) -> None:
+    """Print the acceptance of drafters on held-out texts, without decoding."""
+    from dspark_mini.appendix.smollm.measure import measure as measure_drafters
 
+    rows = []
     with model_errors("cpu"):
-        for kind, values in measure_drafter(require_model(folder), drafter or drafter_folder(), texts).items():
-            typer.echo(f"{kind}: {values}")
+        for row in measure_drafters(require_model(folder), drafter or [drafter_folder()], texts):
+            rows.append(row)
+            typer.echo("\n".join([row["drafter"], *(f"  {kind}: {found}" for kind, found in row["kinds"].items())]))
+    if json_file:
+        with atomic_write(json_file) as part:
+            part.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 @app.command()

@@ -64,6 +64,10 @@ class Samples:
             if path.name not in self.shards:
                 self.shards[path.name] = Shard(path, self.folder / "features" / path.name)
 
+    def __len__(self) -> int:
+        """Return the number of texts."""
+        return sum(len(shard.lengths) for shard in self.shards.values())
+
     def draw(self, rows: int, anchors: int, block_size: int, generator: torch.Generator) -> tuple[Blocks, Tensor]:
         """Draw texts and anchors in their answers, with repetition.
 

@@ -1,4 +1,4 @@
-"""Train a DSpark drafter of a pretrained target on the target's own texts, and measure its acceptance on others."""
+"""Train a DSpark drafter of a pretrained target on the target's own texts."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from dspark_mini.appendix.blocks import DSPARK_LOSS, Blocks, block_hidden, decay
 from dspark_mini.appendix.drafters import BlockDrafter
 from dspark_mini.appendix.huggingface import file_names, read_config, read_weights
-from dspark_mini.appendix.pretrained import load_drafter, save_drafter
-from dspark_mini.appendix.smollm.samples import FEATURE_LAYERS, Samples, shard_rows
+from dspark_mini.appendix.pretrained import save_drafter
+from dspark_mini.appendix.smollm.samples import FEATURE_LAYERS, Samples
 from dspark_mini.appendix.training import fit
 from dspark_mini.files import atomic_write
 from dspark_mini.shapes import DrafterShape, TargetShape
@@ -25,6 +25,7 @@ BLOCK_SIZE, LAYERS, RANK, DRAFT_VOCABULARY = 4, 2, 64, 8192
 ROWS, ANCHORS, LEARNING_RATE = 8, 16, 1e-3  # per step
 MASK_TOKEN = 0  # <|endoftext|>, which no conversation has; its row of the embedding is the mask
 SAVE_EVERY = 500  # steps between drafters that can be used
+TRAINING = "training.json"  # beside a drafter: its steps, of how many, and the number of texts
 
 
 @dataclass
@@ -128,7 +129,7 @@ def train(model_folder: Path, texts: Path, folder: Path, steps: int) -> BlockDra
     Args:
         model_folder: Hugging Face folder of the target.
         texts: Directory of shards; new ones are taken in as they come.
-        folder: Directory of the checkpoint and of the drafter, in DeepSpec's format, rewritten every SAVE_EVERY steps.
+        folder: Directory of the checkpoint and of the drafter, in DeepSpec's format; earlier ones are in step-500/, …
         steps: Number of steps.
     """
     ends, weights = read_ends(model_folder)
@@ -140,62 +141,19 @@ def train(model_folder: Path, texts: Path, folder: Path, steps: int) -> BlockDra
     drafter = new_drafter(ends, weights, json.loads(path.read_text(encoding="utf-8")))
     del weights
 
-    def save() -> None:
-        save_drafter(folder / "drafter", drafter, ends, MASK_TOKEN, int8=True)  # type: ignore[arg-type]
+    def save(name: str, step: int) -> None:
+        save_drafter(folder / name, drafter, ends, MASK_TOKEN, int8=True)  # type: ignore[arg-type]
+        with atomic_write(folder / name / TRAINING) as part:
+            part.write_text(json.dumps({"steps": step, "of": steps, "texts": len(samples)}), encoding="utf-8")
 
     def loss_of(step: int) -> dict[str, Tensor]:
         if step % SAVE_EVERY == 0:
             samples.refresh()
-            save()
+            if step:
+                save(f"step-{step}", step)
         generator = torch.Generator().manual_seed(step)
         return draft_loss(score(drafter, ends, *samples.draw(ROWS, ANCHORS, BLOCK_SIZE, generator)))
 
     fit("drafter", drafter, loss_of, steps, LEARNING_RATE, folder)
-    save()
+    save("drafter", steps)
     return drafter
-
-
-def greedy_rounds(agreed: Tensor) -> list[int]:
-    """Return the accepted length of each round of greedy decoding over one answer, bonus tokens included. (A, γ)"""
-    rounds, place = list[int](), 0
-    while place < len(agreed):
-        rounds.append(int(agreed[place].long().cumprod(0).sum()) + 1)
-        place += rounds[-1]
-    return rounds
-
-
-@torch.inference_mode()
-def measure(model_folder: Path, drafter_folder: Path, texts: Path) -> dict[str, dict[str, Any]]:
-    """Measure a drafter on held-out texts, by kind of prompt.
-
-    Returns:
-        For each kind: texts; overlap (γ,), the chance of acceptance at T = 1 by position, of sampled texts; and the
-        accepted length of greedy ones.
-    """
-    ends, _ = read_ends(model_folder)
-    drafter: Any = load_drafter(drafter_folder, ends)  # type: ignore[arg-type]
-    size, groups = drafter.shape.block_size, dict[str, dict[str, list[Any]]]()
-    for name, shard in Samples(texts).shards.items():
-        for index, about in enumerate(shard_rows(texts / "shards" / name)):
-            row, anchors = shard.row(index), range(shard.prompt_lengths[index], shard.lengths[index] - size)
-            if not anchors:
-                continue
-            places = torch.tensor([anchors])
-            blocks = Blocks(row["tokens"][None], row["features"][None], row["hidden"][None], places)
-            scores = score(drafter, ends, blocks, row["logsumexp"][None])
-            found = groups.setdefault(about.get("kind", "training"), {"texts": [], "overlap": [], "rounds": []})
-            found["texts"].append(index)
-            if about["temperature"]:
-                found["overlap"].append(1 - scores.distance[0] / 2)
-            else:
-                found["rounds"] += greedy_rounds((scores.log_q.argmax(-1) == scores.labels)[0])
-    return {
-        kind: {
-            "texts": len(found["texts"]),
-            "overlap": [
-                round(value, 3) for value in (torch.cat(found["overlap"]).mean(0).tolist() if found["overlap"] else [])
-            ],
-            "accepted_length": round(sum(found["rounds"]) / max(1, len(found["rounds"])), 3),
-        }
-        for kind, found in groups.items()
-    }
