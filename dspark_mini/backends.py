@@ -82,12 +82,9 @@ def load_smollm(drafters: Sequence[str]) -> SmallLM:
     require_torch("cpu")
     from dspark_mini.appendix.smollm import engine, install, speed
 
-    folder, drafter = install.require_model(None), install.drafter_folder()
-    trained = any("dspark" in name for name in drafters)
-    if trained and not drafter.is_dir():
-        raise UserError(f"There is no drafter in {drafter}; `dspark-mini appendix smollm train` trains one.")
+    drafter = install.drafter_folder() if any("dspark" in name for name in drafters) else None
     with model_errors("cpu"):
-        model = engine.load(folder, drafter if trained else None, speed.fastest_form())
+        model = engine.load(install.require_model(None), drafter, speed.fastest_form())
         engine.measure_costs(model)
     return model
 

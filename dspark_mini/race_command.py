@@ -77,14 +77,13 @@ def race(
     from dspark_mini.backends import model_errors, restart_on_one_thread
 
     restart_on_one_thread()
-    from dspark_mini.appendix.smollm.install import installed_drafters
-    from dspark_mini.race_options import SMOLLM, RaceOptions, defaults
+    from dspark_mini.race_options import SMOLLM, SMOLLM_DRAFTERS, RaceOptions, defaults
     from dspark_mini.race_view import run_race
 
     if model == SMOLLM:
         if mine or compiled or device != "cpu":
             raise UserError("--model smollm2 runs in torch on the CPU, without --mine, --device and --compile.")
-        methods, prompts, backend = methods or installed_drafters(), prompts or 1, "torch"
+        methods, prompts, backend = methods or list(SMOLLM_DRAFTERS), prompts or 1, "torch"
     what = (*defaults(methods, temperature, mine), tokens, seed, tuple(domains or DOMAINS), prompts, prompt)
     with model_errors(device):
         options = RaceOptions(*what, backend, device, compiled, None, json_file, picture_file, html_file, model)

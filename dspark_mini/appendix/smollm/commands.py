@@ -10,14 +10,14 @@ import typer
 from rich.console import Console
 
 from dspark_mini.appendix.devices import require_torch
-from dspark_mini.appendix.smollm.install import cache_folder, drafter_folder, install, require_model
+from dspark_mini.appendix.smollm.install import cache_folder, drafter_folder, install, own_drafter, require_model
 from dspark_mini.backends import model_errors
 from dspark_mini.files import atomic_write
 
 app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 Model = Annotated[Path | None, typer.Option("--folder", help="Directory of the model, if not your cache directory.")]
 Texts = Annotated[Path, typer.Option(help="Directory of texts and features; 166 MB per shard of 240 texts.")]
-Drafter = Annotated[Path | None, typer.Option(help="Checkpoint of a drafter, if not the one in your cache directory.")]
+Drafter = Annotated[Path | None, typer.Option(help="Checkpoint of a drafter; by default the one that ships.")]
 TEXTS, HELD_OUT = Path("build/smollm/texts"), Path("build/smollm/held_out")
 
 
@@ -74,7 +74,7 @@ def train(
 
     with model_errors("cpu"):
         train_drafter(require_model(folder), texts, into, steps)
-    typer.echo(f"The drafter is in {into / 'drafter'}; race and compare find it as {drafter_folder()}.")
+    typer.echo(f"The drafter is in {into / 'drafter'}; race and compare find it as {own_drafter()}.")
 
 
 @app.command()
@@ -112,8 +112,7 @@ def compare(
     from dspark_mini.appendix.smollm.compare import Options
     from dspark_mini.appendix.smollm.compare import compare as compare_methods
 
-    drafter = drafter or (drafter_folder() if drafter_folder().is_dir() else None)
     counts, temperatures = tuple(threads or (2, 1)), tuple(temperature or (0.0, 1.0))
     with model_errors("cpu"):
-        options = Options(require_model(folder), drafter, prompts, few, tokens, counts, temperatures)
+        options = Options(require_model(folder), drafter or drafter_folder(), prompts, few, tokens, counts, temperatures)
         compare_methods(options, into, Console())

