@@ -176,6 +176,51 @@ viz.lines(
 # T(8) / T(1) is the price of a block. If it is r, a round that drafts for free is at most τ / r times as fast as plain
 # decoding.
 #
+# ## A pretrained model, in three forms
+# SmolLM2-135M in float32, in bfloat16, and in the 4-bit codes of its file. A step of plain decoding reads all weights
+# once, so bytes set a floor under T(1). The rows of a block share that reading, so arithmetic decides what they add.
+# *A form may have the smallest T(4) / T(1) and still be the wrong choice. When?*
+
+# %% role="show"
+from dspark_mini.appendix.smollm.install import cache_folder
+
+COUNTS = [1, 2, 3, 4, 6, 8]
+figure = None
+if "torch" in models and cache_folder().is_dir():
+    from dspark_mini.appendix.smollm.llama import FORMS, Llama
+    from dspark_mini.appendix.smollm.speed import forward_times
+    from dspark_mini.appendix.smollm.text import Text
+
+    tokens = Text(cache_folder()).question("Explain how a rainbow forms.")
+    length, logits, spans = len(tokens) + 40, {}, {}
+    for form in FORMS:
+        model = Llama(cache_folder(), form)
+        while len(tokens) < length:                  # float32 comes first, and answers greedily
+            hidden = model.forward(torch.tensor(tokens[model.rows:]))
+            tokens.append(int(model.logits(hidden[-1:]).argmax()))
+        model.rows = 0                               # then each form reads the whole text
+        logits[form] = model.logits(model.forward(torch.tensor(tokens))).float()
+        spans[form] = 1000 * np.array(forward_times(model, COUNTS, repeats=2))
+        print(f"{form:8} {model.weight_bytes / 1e6:4.0f} MB per token; {COUNTS} tokens: "
+              f"{spans[form].round(1)} ms; break-even with 3 drafts: τ = {spans[form][3] / spans[form][0]:.2f}")
+        del model                                    # one at a time in memory
+    best, second = logits["float32"].topk(2).values.T
+    for form in list(FORMS)[1:]:
+        parted = logits[form].argmax(1) != logits["float32"].argmax(1)
+        gaps = (best - second)[parted].numpy().round(2)
+        error = (logits[form] - logits["float32"]).abs().max()
+        print(f"{form}: logits up to {error:.2f} from float32's; another best token in {len(gaps)} of {length} rows; "
+              f"gaps between float32's two best there: {gaps}")
+    figure = viz.lines({"milliseconds per step": spans}, x=COUNTS, x_name="tokens per forward")
+else:
+    print("SmolLM2 or torch is not installed; `dspark-mini appendix smollm` gets the model, once.")
+figure
+
+# %% [markdown]
+# With bfloat16 instructions a block costs little more than one token, and float32, with twice the bytes, loses. Without
+# them (AVX2), bfloat16 is converted anew for every row, and float32 or int4 verifies for less. Two forms write the same
+# text until two logits nearly tie and rounding decides: lossless means up to rounding.
+#
 # ## Task 9.2 · Many requests, no padding
 # Requests have their own verify lengths ℓ. A rectangular batch would pad all to the longest and pay for what was
 # trimmed. So rows are laid **end to end**: each request's anchor, then its ℓ drafts. Linear layers do not care whose
