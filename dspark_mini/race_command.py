@@ -42,7 +42,7 @@ Words = Annotated[bool, Option("--words", callback=_list_words, help=WORDS)]
 Methods = Annotated[list[str] | None, Option("--method", help=METHOD)]
 Mine = Annotated[bool, Option("--mine", help=MINE)]
 Temperature = Annotated[
-    float | None, Option(min=0.0, help="Sampling temperature; 0 is greedy. Default: 1, with --mine 0.")
+    float | None, Option(min=0.0, help="Sampling temperature; 0 is greedy. Default: 1; 0 with --mine or smollm2.")
 ]
 Tokens = Annotated[int, Option(min=1, max=256, help="Most tokens per text.")]
 Seed = Annotated[int, Option(min=0, help="Seed of prompts and sampling.")]
@@ -84,6 +84,7 @@ def race(
         if mine or compiled or device != "cpu":
             raise UserError("--model smollm2 runs in torch on the CPU, without --mine, --device and --compile.")
         methods, prompts, backend = methods or list(SMOLLM_DRAFTERS), prompts or 1, "torch"
+        temperature = temperature or 0.0
     what = (*defaults(methods, temperature, mine), tokens, seed, tuple(domains or DOMAINS), prompts, prompt)
     with model_errors(device):
         options = RaceOptions(*what, backend, device, compiled, None, json_file, picture_file, html_file, model)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,36 +14,19 @@ from rich.console import Console
 from rich.table import Table
 
 from dspark_mini.appendix.evidence.statistics import over_prompts
-from dspark_mini.appendix.smollm.engine import LONGEST, load, measure_costs
-from dspark_mini.appendix.smollm.llama import FORMS
+from dspark_mini.appendix.smollm.engine import LONGEST, load
+from dspark_mini.appendix.smollm.methods import PLAIN, Methods, Options, Row
 from dspark_mini.appendix.smollm.prompts import held_out
 from dspark_mini.appendix.smollm.speed import fastest_form
 from dspark_mini.backends import hardware
-from dspark_mini.engine import Steps, generate
 from dspark_mini.files import atomic_write
-from dspark_mini.lm import SmallLM
-from dspark_mini.race import acceptance_by_position, first_difference
+from dspark_mini.race import acceptance_by_position
+from dspark_mini.race_options import SMOLLM_DRAFTERS
 from dspark_mini.terminal import plain_table
 from dspark_mini.trace import Round
 
-PLAIN = "plain"
+TRAINED = "trained families"
 BATCH = 20  # every BATCH-th held-out prompt comes first, so that any number of them has all kinds
-Row = dict[str, Any]  # results of one prompt
-Runner = Callable[[list[int], float, int], Row]  # prompt, temperature, most tokens → output, seconds, rounds
-
-
-@dataclass(frozen=True)
-class Options:
-    """What to compare."""
-
-    model: Path
-    drafter: Path | None
-    prompts: int = 210
-    few: int = 28  # prompts on which every method runs, with every number of threads
-    tokens: int = 64
-    threads: tuple[int, ...] = (2, 1)  # the first is that of all prompts
-    temperatures: tuple[float, ...] = (0.0, 1.0)
-    seed: int = 0
 
 
 def chosen_prompts(count: int) -> list[dict[str, str]]:
@@ -107,129 +88,49 @@ def _missing(
             console.print(f"{number + 1} of {len(prompts)}: {about['prompt']}", soft_wrap=True, markup=False)
 
 
-class Methods:
-    """The ways of decoding: the faster of our plain ones and the drafters on all prompts, the others on few.
-
-    Args:
-        options: What to compare.
-        model: The target and its drafters.
-        plain: Form of our fastest plain decoding, "" to find it.
-        prompt: A prompt to find it with.
-    """
-
-    def __init__(self, options: Options, model: SmallLM, plain: str, prompt: list[int]) -> None:
-        self.options, self.model, self.form = options, model, model.target.llama.form
-        ours = {form: model if form == self.form else load(options.model, form=form) for form in FORMS}
-        by_form = {form: _ours(options, one) for form, one in ours.items()}
-        torch.set_num_threads(options.threads[0])
-        self.plain = plain or min(FORMS, key=lambda form: by_form[form](prompt, 0.0, 32)["seconds"])
-        self.always = {PLAIN: by_form[self.plain], **{name: _ours(options, model, name) for name in model.drafters}}
-        others = {f"{PLAIN} {form}": run for form, run in by_form.items() if form != self.plain}
-        self.all = self.always | others | _transformers(options, model.tokenizer.end)
-        self.costs = dict[int, Row]()  # of rounds, by number of threads
-
-    def run(self, prompt: list[int], every: bool) -> list[Row]:
-        """Decode a prompt with the methods of all prompts, or with every method and number of threads."""
-        runs, shared = list[Row](), vars(self.model.drafters["lookup"].costs)
-        for threads in self.options.threads[: None if every else 1]:
-            torch.set_num_threads(threads)
-            if threads not in self.costs:
-                measure_costs(self.model)
-                self.costs[threads] = dict(shared)
-                for run in (self.all if every else self.always).values():
-                    run(prompt, 0.0, 4)  # warm-up
-            shared.update(self.costs[threads])
-            for temperature in self.options.temperatures:
-                runs += self._run(self.all if every else self.always, prompt, temperature, threads)
-        return runs
-
-    def _run(self, methods: dict[str, Runner], prompt: list[int], temperature: float, threads: int) -> list[Row]:
-        """Decode a prompt in every way, and note where greedy texts differ from our plain one."""
-        runs, plain = list[Row](), list[int]()
-        for name, run in methods.items():  # plain decoding is the first
-            found = run(prompt, temperature, self.options.tokens)
-            text = found.pop("output")
-            plain = text if name == PLAIN else plain
-            runs.append({"method": name, "threads": threads, "temperature": temperature, "tokens": len(text), **found})
-            runs[-1]["differs"] = None if temperature else first_difference(self.model, prompt, plain, text)
-        return runs
-
-
-def _transformers(options: Options, end: int) -> dict[str, Runner]:
-    """Return transformers' ways of decoding by name, where it is installed.
-
-    Assisted generation needs a small model with the same tokenizer, and there is none; instead the first third of the
-    layers drafts.
-    """
-    if importlib.util.find_spec("transformers") is None:
-        return {}
-    from transformers import AutoModelForCausalLM
-
-    out = dict[str, Runner]()
-    for dtype in ("float32", "bfloat16"):
-        theirs = AutoModelForCausalLM.from_pretrained(options.model, dtype=getattr(torch, dtype))
-        out[f"transformers {dtype}"] = _theirs(options, theirs, end)
-        out[f"transformers {dtype} lookup"] = _theirs(options, theirs, end, prompt_lookup_num_tokens=10)
-    exit_layer = theirs.config.num_hidden_layers // 3
-    return out | {"transformers bfloat16 assisted": _theirs(options, theirs, end, assistant_early_exit=exit_layer)}
-
-
-def _ours(options: Options, model: SmallLM, drafter: str = "") -> Runner:
-    steps = Steps(block_size=lambda trace: LONGEST)
-
-    def run(prompt: list[int], temperature: float, tokens: int) -> Row:
-        model.clear()
-        rng, end = np.random.default_rng([options.seed, *prompt]), (model.tokenizer.end,)
-        start = time.perf_counter()
-        trace = generate(model.target, model.drafters.get(drafter), prompt, tokens, end, temperature, rng, steps)
-        seconds, rounds = time.perf_counter() - start, trace.rounds
-        parts = {part: sum(round_.seconds[part] for round_ in rounds) for part in rounds[0].seconds}
-        counts = [[round_.verified, round_.accepted, len(round_.emitted)] for round_ in rounds]
-        return {"output": trace.output, "seconds": seconds, "parts": parts, "rounds": counts}
-
-    return run
-
-
-def _theirs(options: Options, model: Any, end: int, **how: Any) -> Runner:
-    def run(prompt: list[int], temperature: float, tokens: int) -> Row:
-        torch.manual_seed(options.seed)
-        ids = torch.tensor([prompt])
-        sampling = {"do_sample": True, "temperature": temperature, "top_k": 0} if temperature else {"do_sample": False}
-        start = time.perf_counter()
-        text = model.generate(
-            ids, attention_mask=torch.ones_like(ids), max_new_tokens=tokens, eos_token_id=end, pad_token_id=end,
-            **sampling, **how,
-        )  # fmt: skip
-        return {"output": text[0, len(prompt) :].tolist(), "seconds": time.perf_counter() - start}
-
-    return run
+def _labels(row: Row) -> list[str]:
+    """Return the groups to which a prompt belongs."""
+    return [row["kind"], *([TRAINED, row["family"]] if row["kind"] != "other" else [])]
 
 
 def summarise(rows: Sequence[Row]) -> list[Row]:
-    """Compare the methods with our fastest plain decoding of the same prompts, by threads, temperature and kind.
+    """Compare the methods by threads, temperature and group of prompts; of each text, what follows the prompt counts.
 
     Returns:
-        For each: prompts, tokens per second, speed-up with its bootstrap interval over prompts, and of ours τ,
-        acceptance by position, and seconds of each part of a round.
+        For each method: tokens per second; speed-up over our fastest plain decoding of the same prompts, with its
+        bootstrap interval over prompts; of our drafters also that over each other method; τ, acceptance by position,
+        and seconds of each part of a round.
     """
-    runs = [{**run, "kind": row["kind"], "prompt": row["prompt"]} for row in rows for run in row["runs"]]
+    tables: dict[tuple[Any, ...], dict[str, dict[str, Row]]] = {}  # by group, then method, then prompt
+    for row in rows:
+        for label in _labels(row):
+            for run in row["runs"]:
+                methods = tables.setdefault((run["threads"], run["temperature"], label), {})
+                methods.setdefault(run["method"], {})[row["prompt"]] = run
     groups = list[Row]()
-    for about in dict.fromkeys((run["threads"], run["temperature"], run["kind"], run["method"]) for run in runs):
-        group = dict(zip(("threads", "temperature", "kind", "method"), about))
-        own = [run for run in runs if group.items() <= run.items()]
-        base = {run["prompt"]: run for run in runs if {**group, "method": PLAIN}.items() <= run.items()}
-        groups.append({**group, **_compared(own, [base[run["prompt"]] for run in own])})
+    for about, methods in tables.items():
+        for name, own in methods.items():
+            group = {**dict(zip(("threads", "temperature", "prompts"), about)), "method": name, **_details(own)}
+            others = [other for other in methods if other not in SMOLLM_DRAFTERS]
+            over = {other: _speedup(own, methods[other]) for other in others if name in SMOLLM_DRAFTERS}
+            groups.append({**group, "speedup": _speedup(own, methods[PLAIN]), "over": over})
     return groups
 
 
-def _compared(own: Sequence[Row], base: Sequence[Row]) -> Row:
-    """Compare the runs of a method with those of another on the same prompts."""
-    mine, others = (np.array([[run["tokens"], run["seconds"]] for run in runs]).T for runs in (own, base))
+def _speedup(own: dict[str, Row], base: dict[str, Row]) -> Row:
+    """Compare the runs of a method, by prompt, with those of another on the same prompts."""
+    both = [prompt for prompt in own if prompt in base]
+    mine, others = (np.array([[by[p]["tokens"], by[p]["seconds"]] for p in both]).T for by in (own, base))
 
     def ratio(weights: Any) -> Any:
         return (weights @ mine[0]) / (weights @ mine[1]) / ((weights @ others[0]) / (weights @ others[1]))
 
-    found: Row = {"tokens_per_second": mine[0].sum() / mine[1].sum(), "speedup": over_prompts(ratio, len(own))}
+    return over_prompts(ratio, len(both))
+
+
+def _details(by_prompt: dict[str, Row]) -> Row:
+    own = [*by_prompt.values()]
+    found: Row = {"tokens_per_second": sum(run["tokens"] for run in own) / sum(run["seconds"] for run in own)}
     if "rounds" in own[0]:
         rounds = [
             Round(verified=verified, accepted=accepted, emitted=[0] * emitted)
@@ -237,20 +138,20 @@ def _compared(own: Sequence[Row], base: Sequence[Row]) -> Row:
             for verified, accepted, emitted in run["rounds"]
         ]
         rates = acceptance_by_position(rounds, LONGEST)
-        found["tau"] = mine[0].sum() / len(rounds)
+        found["tau"] = sum(run["tokens"] for run in own) / len(rounds)
         found["acceptance"] = [None if np.isnan(rate) else round(rate, 3) for rate in rates]
         found["parts"] = {part: sum(run["parts"][part] for run in own) for part in own[0]["parts"]}
     return found
 
 
 def table(groups: Sequence[Row]) -> Table:
-    """Return the summary as a table."""
+    """Return the summary as a table, without the single families and kinds."""
     out = plain_table("threads", "T", "prompts", "method", "tok/s", "speed-up", "τ", "acceptance by position")
-    for group in groups:
+    for group in (group for group in groups if group["prompts"] in (TRAINED, "other")):
         speedup = group["speedup"]
         out.add_row(
-            *(str(group["threads"]), f"{group['temperature']:g}", f"{speedup['n']} {group['kind']}", group["method"]),
-            f"{group['tokens_per_second']:.1f}",
+            *(str(group["threads"]), f"{group['temperature']:g}", f"{speedup['n']} {group['prompts']}"),
+            *(group["method"], f"{group['tokens_per_second']:.1f}"),
             f"{speedup['mean']:.2f} [{speedup['low']:.2f}, {speedup['high']:.2f}]",
             f"{group['tau']:.2f}" if "tau" in group else "",
             " ".join(f"{rate:.2f}" for rate in group.get("acceptance", ()) if rate is not None),

@@ -26,9 +26,9 @@ class Text(huggingface.Text):
 
     @cached_property
     def words(self) -> list[str]:
-        """What the race shows of each token: its text without the space before it, or its name."""
-        ids = range(self.tokenizer.get_vocab_size())
-        return [self.decode([i]).replace("\n", "↵").strip() or str(self.tokenizer.id_to_token(i)) for i in ids]
+        """What the race shows of each token: its text without the space before it; of spaces alone ␣, or its name."""
+        texts = [self.decode([i]).replace("\n", "↵") for i in range(self.tokenizer.get_vocab_size())]
+        return [text.strip() or "␣" * len(text) or str(self.tokenizer.id_to_token(i)) for i, text in enumerate(texts)]
 
     def question(self, prompt: str) -> list[int]:
         """Return the ids up to the first token of the assistant's answer."""

@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 from dspark_mini.appendix.engine import TorchBlockDrafter, TorchTarget  # noqa: E402
 from dspark_mini.appendix.huggingface import load_target  # noqa: E402
 from dspark_mini.appendix.pretrained import load_drafter, save_drafter  # noqa: E402
-from dspark_mini.appendix.smollm import compare, engine, train  # noqa: E402
+from dspark_mini.appendix.smollm import compare, engine, methods, train  # noqa: E402
 from dspark_mini.cli import app  # noqa: E402
 from dspark_mini.engine import Steps, generate  # noqa: E402
 from dspark_mini.lm import SmallLM  # noqa: E402
@@ -118,16 +118,17 @@ def test_a_draft_is_verified_if_its_survival_is_worth_its_cost() -> None:
 def test_a_comparison_goes_on_after_a_stop_and_refuses_other_settings(
     tiny_llama: Path, drafter: Path, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(compare, "load", load)
+    for module in (compare, methods):
+        monkeypatch.setattr(module, "load", load)
     monkeypatch.setattr(compare, "fastest_form", lambda: "int4")
     monkeypatch.setattr(engine, "CONTEXT", 8)
     monkeypatch.setattr("dspark_mini.appendix.smollm.speed.CONTEXT", 8)
-    monkeypatch.setattr(compare.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(methods.importlib.util, "find_spec", lambda name: None)
     settings = {"tokens": 6, "threads": (1,)}
     console = Console(file=io.StringIO(), width=200)
-    compare.compare(compare.Options(tiny_llama, drafter, 2, **settings), tmp_path, console)
+    compare.compare(methods.Options(tiny_llama, drafter, 2, **settings), tmp_path, console)
     first = (tmp_path / "compare.jsonl").read_text()
-    compare.compare(compare.Options(tiny_llama, drafter, 3, **settings), tmp_path, console)
+    compare.compare(methods.Options(tiny_llama, drafter, 3, **settings), tmp_path, console)
     lines = (tmp_path / "compare.jsonl").read_text()
     assert lines.startswith(first) and first.count("\n") == 3 and lines.count("\n") == 4
     results = json.loads((tmp_path / "compare.json").read_text())
@@ -137,21 +138,24 @@ def test_a_comparison_goes_on_after_a_stop_and_refuses_other_settings(
     assert {group["method"] for group in results["groups"]} >= {"plain", *SMOLLM_DRAFTERS}
     assert "lookup: 0 of 3 greedy texts differ from plain decoding." in console.file.getvalue()  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="has results of other settings"):
-        compare.compare(compare.Options(tiny_llama, drafter, 2, tokens=7), tmp_path, console)
+        compare.compare(methods.Options(tiny_llama, drafter, 2, tokens=7), tmp_path, console)
 
 
-def test_speed_ups_are_against_plain_decoding_of_the_same_prompts() -> None:
+def test_speed_ups_are_those_over_the_same_prompts() -> None:
     def run(method: str, tokens: int, seconds: float, **more: Any) -> Any:
         return {"method": method, "threads": 1, "temperature": 1.0, "tokens": tokens, "seconds": seconds, **more}
 
     rounds = {"rounds": [[4, 4, 5], [4, 0, 1]], "parts": {"verify": 1.0}}
     fast = [run("plain", 6, 2.0), run("dspark", 6, 1.0, **rounds)]
-    rows = [{"kind": "unseen", "prompt": "a", "runs": fast}, {"kind": "unseen", "prompt": "b", "runs": fast}]
-    rows.append({"kind": "unseen", "prompt": "c", "runs": [run("plain", 6, 4.0), run("transformers", 6, 8.0)]})
-    groups = {group["method"]: group for group in compare.summarise(rows)}
-    found = {method: (group["speedup"]["mean"], group["speedup"]["n"]) for method, group in groups.items()}
-    assert found == {"plain": (1, 3), "dspark": (2, 2), "transformers": (0.5, 1)}
-    assert groups["dspark"]["tau"] == 3 and groups["dspark"]["acceptance"][:4] == [0.5, 1.0, 1.0, 1.0]
+    slow = [run("plain", 6, 4.0), run("dspark", 6, 1.0, **rounds), run("transformers", 6, 8.0)]
+    about = {"kind": "unseen", "family": "code"}
+    rows = [{**about, "prompt": f"{i}", "runs": runs} for i, runs in enumerate((fast, fast, slow))]
+    groups = {(group["prompts"], group["method"]): group for group in compare.summarise(rows)}
+    dspark = groups["code", "dspark"]
+    assert dspark["speedup"]["mean"] == pytest.approx(8 / 3) and dspark["speedup"]["n"] == 3
+    assert (dspark["over"]["transformers"]["mean"], dspark["over"]["transformers"]["n"]) == (8, 1)
+    assert groups["trained families", "transformers"]["speedup"]["mean"] == 0.5
+    assert dspark["tau"] == 3 and dspark["acceptance"][:4] == [0.5, 1.0, 1.0, 1.0]
 
 
 def test_the_race_runs_on_it_and_says_in_a_sentence_what_is_missing(
