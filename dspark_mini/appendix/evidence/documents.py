@@ -9,6 +9,7 @@ from typing import Any
 
 from dspark_mini.appendix.evidence.report import comparison
 from dspark_mini.appendix.evidence.settings import FORMAT
+from dspark_mini.appendix.smollm.report import pretrained
 from dspark_mini.corpus import DOMAINS
 from dspark_mini.files import atomic_write
 from dspark_mini.race import BLOCK_SIZE
@@ -24,7 +25,7 @@ def write_report(results: Path, docs: Path) -> None:
     """Rewrite the measured parts of a document.
 
     Args:
-        results: Directory of evidence.json, of the races' JSON files, and of bench*.json.
+        results: Directory of evidence.json, smollm-*.json, bench*.json, and of the races' JSON files.
         docs: A text with a pair of marks for each of SECTIONS.
 
     Raises:
@@ -149,4 +150,5 @@ SECTIONS: dict[str, Callable[[Files], str | None]] = {
     "greedy": _greedy,
     "evidence": _evidence,
     "bench": _bench,
+    "smollm": pretrained,
 }

@@ -81,7 +81,8 @@ def _missing(
     methods = Methods(options, model, lines[0]["plain"] if lines else "", questions[0])
     if not lines:
         machine = hardware(f"torch {torch.__version__}", "cpu", model)
-        yield {"settings": settings, "hardware": machine, "form": methods.form, "plain": methods.plain}
+        found = {"form": methods.form, "plain": methods.plain, "forms": methods.forms}
+        yield {"settings": settings, "hardware": machine, **found}
     for number, (about, prompt) in enumerate(zip(prompts, questions)):
         if number + 1 >= len(lines):
             yield {**about, "runs": methods.run(prompt, number < options.few)}

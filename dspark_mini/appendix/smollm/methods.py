@@ -14,6 +14,7 @@ import torch
 
 from dspark_mini.appendix.smollm.engine import LONGEST, load, measure_costs
 from dspark_mini.appendix.smollm.llama import FORMS
+from dspark_mini.appendix.smollm.speed import forward_times, memory_bandwidth
 from dspark_mini.engine import Steps, generate
 from dspark_mini.lm import SmallLM
 from dspark_mini.race import first_difference
@@ -57,6 +58,7 @@ class Methods:
         others = {f"{PLAIN} {form}": run for form, run in by_form.items() if form != self.plain}
         dtype = min(("float32", "bfloat16"), key=lambda form: by_form[form](prompt, 0.0, 32)["seconds"])
         self.all = self.always | others | _transformers(options, model.tokenizer.end, dtype)
+        self.forms = {form: _form_times(one) for form, one in ours.items()} if not plain else {}
         self.costs = dict[int, Row]()  # of rounds, by number of threads
 
     def run(self, prompt: list[int], every: bool) -> list[Row]:
@@ -84,6 +86,13 @@ class Methods:
             runs.append({"method": name, "threads": threads, "temperature": temperature, **found})
             runs[-1]["differs"] = None if temperature else first_difference(self.model, prompt, plain, text)
         return runs
+
+
+def _form_times(model: SmallLM) -> Row:
+    """Measure what forwards cost in a form, and what bounds plain decoding."""
+    llama, counts = model.target.llama, (1, 2, 3, 4, 5, 8)
+    found = {"tokens": counts, "seconds": forward_times(llama, counts), "bytes": llama.weight_bytes}
+    return {**found, "bandwidth": memory_bandwidth()}
 
 
 def _transformers(options: Options, end: int, dtype: str) -> dict[str, Runner]:

@@ -12,7 +12,7 @@ import torch
 from dspark_mini.appendix.smollm.llama import FORMS, TYPICAL_ROWS, Llama
 
 COUNTS = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # tokens per forward
-CONTEXT = 256  # tokens already in the cache
+CONTEXT = 128  # tokens already in the cache
 LARGE = 2**27  # float32 numbers, 512 MB: more than any cache holds
 
 

@@ -1,0 +1,121 @@
+"""The part of docs/results.md about SmolLM2, from the JSON files of compare and measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dspark_mini.race_options import SMOLLM_DRAFTERS
+
+Row = Mapping[str, Any]
+TRAINED, OTHER = "trained families", "other"  # groups of compare
+BOTH = SMOLLM_DRAFTERS[-1]
+HELD_OUT_KINDS = ("combination", "unseen")  # of the trained families
+
+
+def pretrained(files: Mapping[str, Any]) -> str | None:
+    """Write speed-ups, acceptance and the curve of a training; None where nothing has been measured."""
+    compared, curve = files.get("smollm-compare"), files.get("smollm-acceptance")
+    if not compared or not curve:
+        return None
+    groups = {(g["threads"], g["temperature"], g["prompts"], g["method"]): g for g in compared["groups"]}
+    settings, machine = compared["settings"], compared["hardware"]
+    threads, (cold, warm) = settings["threads"][0], settings["temperatures"]
+    plain = [groups[threads, temperature, TRAINED, "plain"]["tokens_per_second"] for temperature in (cold, warm)]
+    return "\n".join(
+        (
+            f"{compared['prompts']} held-out prompts, {settings['tokens']} tokens each at most, {machine['cpu']}, "
+            f"{machine['cores']} cores; slow methods and other numbers of threads on {settings['few']} of them. Times "
+            f"begin after the prompt. Our fastest plain decoding holds the model in {compared['plain']}: "
+            f"{plain[0]:.0f} tokens per second at T = 0, {plain[1]:.0f} at T = 1, on {threads} threads. The target of "
+            f"the drafters is in {compared['form']}.",
+            "",
+            *_forms(compared["forms"], threads),
+            "",
+            *_against(groups, settings),
+            "",
+            *_by_group(groups, threads, (cold, warm)),
+            "",
+            *(f"* {note}" for note in compared["notes"]),
+            "",
+            *_curve(curve),
+        )
+    )
+
+
+def _forms(forms: Row, threads: int) -> list[str]:
+    """Write what forwards cost in each form, and the bound that memory sets for one token."""
+    counts = next(iter(forms.values()))["tokens"]
+    columns = [f"{count} token{'s' * (count > 1)}, ms" for count in counts]
+    lines = [f"| form, {threads} threads | {' | '.join(columns)} | bound by memory for 1 token |"]
+    lines.append("|---" * (len(counts) + 2) + "|")
+    for form, found in forms.items():
+        times, bound = found["seconds"], found["bytes"] / found["bandwidth"]
+        cells = [f"{1e3 * seconds:.1f} ({seconds / times[0]:.2f})" for seconds in times]
+        share = f"{1e3 * bound:.1f} ms, {bound / times[0]:.2f} of the time"
+        lines.append(f"| {form} | {' | '.join(cells)} | {share} |")
+    return lines
+
+
+def _estimate(found: Row) -> str:
+    return f"{found['mean']:.2f} ({found['low']:.2f} to {found['high']:.2f})"
+
+
+def _against(groups: Mapping[Any, Row], settings: Row) -> list[str]:
+    """Write what prompt lookup and DSpark together gain over the other methods."""
+    temperatures = settings["temperatures"]
+    columns = [f"{threads} threads, T = {t:g}" for threads in settings["threads"] for t in temperatures]
+    lines = [f"| {BOTH}, over | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
+    over = groups[settings["threads"][0], temperatures[0], TRAINED, BOTH]["over"]
+    for label, kind, others in ((TRAINED, TRAINED, over), ("out of domain", OTHER, ("plain",))):
+        for other in others:
+            cells = [
+                _estimate(groups[threads, t, kind, BOTH]["over"][other])
+                for threads in settings["threads"]
+                for t in temperatures
+            ]
+            lines.append(f"| {'our plain decoding' if other == 'plain' else other}, {label} | {' | '.join(cells)} |")
+    return lines
+
+
+def _by_group(groups: Mapping[Any, Row], threads: int, temperatures: Sequence[float]) -> list[str]:
+    """Write speed-up and τ of each drafter by family and kind of prompt."""
+    columns = [f"{name}, T = {t:g}" for t in temperatures for name in SMOLLM_DRAFTERS]
+    lines = [f"| speed-up (τ), {threads} threads | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
+    for label in dict.fromkeys(key[2] for key in groups):
+        found = [groups[threads, t, label, name] for t in temperatures for name in SMOLLM_DRAFTERS]
+        cells = [f"{group['speedup']['mean']:.2f} ({group['tau']:.2f})" for group in found]
+        lines.append(f"| {label} | {' | '.join(cells)} |")
+    rates = [groups[threads, t, TRAINED, "dspark"]["acceptance"] for t in temperatures]
+    shown = [", ".join(f"{rate:.2f}" for rate in row if rate is not None) for row in rates]
+    return [*lines, "", f"Acceptance of dspark by position, {TRAINED}: {shown[0]} at T = 0; {shown[1]} at T = 1."]
+
+
+def _curve(rows: Sequence[Row]) -> list[str]:
+    """Write how acceptance grew with the steps, and where the line through the curve leads."""
+    lines = [
+        "| steps | texts | chance of acceptance by position, T = 1 | accepted length, greedy |",
+        "|---|---|---|---|",
+    ]
+    points = []
+    for row in rows:
+        kinds = [row["kinds"][kind] for kind in (*HELD_OUT_KINDS, "training") if kind in row["kinds"]]
+        overlap = np.mean([kind["overlap"] for kind in kinds], axis=0)
+        length = float(np.mean([kind["accepted_length"] for kind in kinds]))
+        cells = f"{row['steps']} | {row['texts']} | {', '.join(f'{value:.2f}' for value in overlap)} | {length:.2f}"
+        where = ", its own training texts" if "training" in row["kinds"] else ""
+        lines.append(f"| {cells} |".replace(" |", f"{where} |", 1))
+        if not where:
+            points.append((np.log10(row["steps"]), overlap[0], length))
+    steps, first, lengths = np.array(points).T
+    (first_slope, _), (length_slope, _) = (np.polyfit(steps, values, 1) for values in (first, lengths))
+    return [
+        *lines,
+        "",
+        f"Along a line through these points, over the logarithm of the steps, ten times the training would raise the "
+        f"chance at position 1 from {first[-1]:.2f} to {first[-1] + first_slope:.2f}, the accepted length from "
+        f"{lengths[-1]:.2f} to {lengths[-1] + length_slope:.2f}, and the speed-up in that proportion, by "
+        f"{100 * length_slope / lengths[-1]:.0f} %.",
+    ]
