@@ -115,7 +115,7 @@ def _text(value: Any, digits: int) -> str:
         return "{" + ", ".join(f"{_text(k, digits)}: {_text(v, digits)}" for k, v in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         body = ", ".join(_text(item, digits) for item in value)
-        return f"[{body}]" if isinstance(value, list) else f"({body})"
+        return f"[{body}]" if isinstance(value, list) else f"({body}{',' * (len(value) == 1)})"
     if type(value).__name__ == "Seed":
         drawn = _("a generator that draws {numbers}", numbers=_(", then ").join(map(repr, value.uniforms)))
         return drawn if value.uniforms else f"np.random.default_rng({value.value})"

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from dspark_mini.verification import acceptance_probability, residual_distribution, verify_greedy, verify_sampling
+from grader.check.comparison import shown
 from grader.check.judges import LawCase
 from grader.lessons.tasks import Task, example, law, same_seed, values
 from grader.run.child.calling import Seed, call
@@ -166,6 +167,11 @@ def outcome(result: Any) -> tuple[int, tuple[int, ...]]:
     return result["accepted"], tuple(result["tokens"])
 
 
+def as_result(outcome: tuple[int, tuple[int, ...]]) -> str:
+    """Write an outcome as the verifier returns it."""
+    return shown({"accepted": outcome[0], "tokens": list(outcome[1])})
+
+
 TASK_1_4 = Task(
     id="1.4",
     lesson=LESSON,
@@ -209,7 +215,7 @@ TASK_1_4 = Task(
             example([1], [[0.5, 0.5]], [[0.5, 0.5], [1.0, 0.0]], TOP, gives=kept(1, 1, 0)),
             example([], [], [[0.0, 1.0]], ZERO, gives=kept(0, 1)),
         ),
-        law("accepts_with_p_over_q", 3, outcome_of=outcome, samples=200)(
+        law("accepts_with_p_over_q", 3, outcome_of=outcome, samples=200, in_words=as_result)(
             "A draft is accepted with probability min(1, p/q) of its own token.",
             "For p/q = .15/.2 the draft must pass in three of four rounds; otherwise a token must come that the "
             "target has in excess.",
@@ -218,7 +224,7 @@ TASK_1_4 = Task(
                 {(1, (0, 0)): 0.75, (0, (2,)): 0.25},
             ),
         ),
-        law("residual_after_rejection", 2, outcome_of=outcome, samples=200)(
+        law("residual_after_rejection", 2, outcome_of=outcome, samples=200, in_words=as_result)(
             "A rejected draft is replaced from norm(max(p − q, 0)), by a draw of its own.",
             "An excess of 1/16, 3/32 and 3/32 makes a residual of 1/4, 3/8 and 3/8. Which number decides between "
             "these tokens? Not the one that has rejected the draft.",
@@ -232,7 +238,7 @@ TASK_1_4 = Task(
                 {(1, (0, 0)): 0.5, (0, (2,)): 0.125, (0, (3,)): 0.1875, (0, (4,)): 0.1875},
             ),
         ),
-        law("own_draw_at_every_position", 2, outcome_of=outcome, samples=200)(
+        law("own_draw_at_every_position", 2, outcome_of=outcome, samples=200, in_words=as_result)(
             "Every draft is judged by its own rows and by a fresh uniform number.",
             "Of three drafts with chances of .25/.5, .5/.5 and .5/1, each judged on its own, half of the rounds go on, "
             "then all of these, then half of these.",
@@ -250,7 +256,7 @@ TASK_1_4 = Task(
                 {(1, (0, 1)): 0.5, (2, (0, 0, 1)): 0.5},
             ),
         ),
-        law("bonus_from_last_row", 2, outcome_of=outcome, samples=200)(
+        law("bonus_from_last_row", 2, outcome_of=outcome, samples=200, in_words=as_result)(
             "If all drafts are accepted, a token is drawn from the last target row.",
             "The draft always passes here, p = q. What follows is a draw from (.125, .875), the row without a draft.",
             LawCase(
