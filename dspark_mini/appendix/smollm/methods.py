@@ -98,20 +98,15 @@ def _form_times(model: SmallLM) -> Row:
 def _transformers(options: Options, end: int, dtype: str) -> dict[str, Runner]:
     """Return transformers' ways of decoding by name, where it is installed.
 
-    Assisted generation needs a small model with the same tokenizer, and there is none; instead the first third of the
-    layers drafts.
+    Assisted generation is not among them: it needs a small model with the same tokenizer, and there is none.
     """
     if importlib.util.find_spec("transformers") is None:
         return {}
     from transformers import AutoModelForCausalLM
 
     theirs = AutoModelForCausalLM.from_pretrained(options.model, dtype=getattr(torch, dtype))
-    ways: dict[str, dict[str, Any]] = {
-        f"transformers {dtype}": {},
-        "transformers lookup": {"prompt_lookup_num_tokens": 10},
-        "transformers assisted": {"assistant_early_exit": theirs.config.num_hidden_layers // 3},
-    }
-    return {name: _theirs(options, theirs, end, **how) for name, how in ways.items()}
+    lookup = _theirs(options, theirs, end, prompt_lookup_num_tokens=10)
+    return {f"transformers {dtype}": _theirs(options, theirs, end), "transformers lookup": lookup}
 
 
 def _ours(options: Options, model: SmallLM, drafter: str = "") -> Runner:
