@@ -71,7 +71,7 @@ def _front_page(text: str, language: str, lessons: Sequence[str]) -> str:
     if language == ENGLISH:
         parts["Reference"] = list(reference_pages())
     for caption, pages in parts.items():
-        text += f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(pages) + "\n```\n"
+        text += f"\n```{{toctree}}\n:hidden:\n:titlesonly:\n:caption: {caption}\n\n" + "\n".join(pages) + "\n```\n"
     return text
 
 
