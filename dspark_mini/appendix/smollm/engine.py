@@ -138,7 +138,9 @@ class DSpark(TorchBlockDrafter):
         self.ids = list(model.shape.draft_vocabulary or range(target.shape.vocabulary))
         rows = target.model.head_weight[self.ids] if model.lm_head is None else model.lm_head.weight
         self.lm_head = Linear(rows.contiguous())
-        self.w2 = np.ascontiguousarray(self.factors[1][:, self.ids])  # (r, V_draft)
+        # in torch: after a product of NumPy's, its threads would go on spinning while the target verifies
+        self.w1, w2 = (torch.from_numpy(factor) for factor in self.factors)  # (V, r)
+        self.w2 = w2[:, self.ids].contiguous()  # (r, V_draft)
         for module in model.modules():
             if isinstance(module, nn.Linear):
                 module.forward = Linear(module.weight.detach())
@@ -159,7 +161,8 @@ class DSpark(TorchBlockDrafter):
         """Draft a block token by token: γ tokens, and the rows q (γ, V) that they were drawn from."""
 
         def next_logits(k: int, previous: int) -> Logits:
-            return base[k] + self.factors[0][self.ids[previous] if k else anchor] @ self.w2
+            bias: Logits = (self.w1[self.ids[previous] if k else anchor] @ self.w2).numpy()
+            return base[k] + bias
 
         places, q = sample_chain(anchor, len(base), next_logits, temperature, rng)
         rows: Any = spread(q, self.ids, self.target.shape.vocabulary, missing=0.0)

@@ -53,6 +53,8 @@ class Methods:
         ours = {form: model if form == self.form else load(options.model, form=form) for form in FORMS}
         by_form = {form: _ours(options, one) for form, one in ours.items()}
         torch.set_num_threads(options.threads[0])
+        for run in by_form.values():
+            run(prompt, 0.0, 4)  # warm-up
         self.plain = plain or min(FORMS, key=lambda form: by_form[form](prompt, 0.0, 32)["seconds"])
         self.always = {PLAIN: by_form[self.plain], **{name: _ours(options, model, name) for name in model.drafters}}
         others = {f"{PLAIN} {form}": run for form, run in by_form.items() if form != self.plain}
