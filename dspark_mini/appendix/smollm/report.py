@@ -60,22 +60,19 @@ def _forms(forms: Row, threads: int) -> list[str]:
 
 
 def _estimate(found: Row) -> str:
-    return f"{found['mean']:.2f} ({found['low']:.2f} to {found['high']:.2f})"
+    return f"{found['mean']:.2f} ({found['low']:.2f} to {found['high']:.2f}, {found['n']} prompts)"
 
 
 def _against(groups: Mapping[Any, Row], settings: Row) -> list[str]:
     """Write what prompt lookup and DSpark together gain over the other methods."""
     temperatures = settings["temperatures"]
-    columns = [f"{threads} threads, T = {t:g}" for threads in settings["threads"] for t in temperatures]
+    columns = [f"{threads} thread{'s' * (threads > 1)}, T = {t:g}" for threads in settings["threads"] for t in temperatures]
     lines = [f"| {BOTH}, over | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
     over = groups[settings["threads"][0], temperatures[0], TRAINED, BOTH]["over"]
     for label, kind, others in ((TRAINED, TRAINED, over), ("out of domain", OTHER, ("plain",))):
         for other in others:
-            cells = [
-                _estimate(groups[threads, t, kind, BOTH]["over"][other])
-                for threads in settings["threads"]
-                for t in temperatures
-            ]
+            found = [groups.get((threads, t, kind, BOTH)) for threads in settings["threads"] for t in temperatures]
+            cells = [_estimate(group["over"][other]) if group else "" for group in found]
             lines.append(f"| {'our plain decoding' if other == 'plain' else other}, {label} | {' | '.join(cells)} |")
     return lines
 
