@@ -66,12 +66,13 @@ def _estimate(found: Row) -> str:
 def _against(groups: Mapping[Any, Row], settings: Row) -> list[str]:
     """Write what prompt lookup and DSpark together gain over the other methods."""
     temperatures = settings["temperatures"]
-    columns = [f"{threads} thread{'s' * (threads > 1)}, T = {t:g}" for threads in settings["threads"] for t in temperatures]
+    threads_of = settings["threads"]
+    columns = [f"{n} thread{'s' * (n > 1)}, T = {t:g}" for n in threads_of for t in temperatures]
     lines = [f"| {BOTH}, over | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
-    over = groups[settings["threads"][0], temperatures[0], TRAINED, BOTH]["over"]
+    over = groups[threads_of[0], temperatures[0], TRAINED, BOTH]["over"]
     for label, kind, others in ((TRAINED, TRAINED, over), ("out of domain", OTHER, ("plain",))):
         for other in others:
-            found = [groups.get((threads, t, kind, BOTH)) for threads in settings["threads"] for t in temperatures]
+            found = [groups.get((n, t, kind, BOTH)) for n in threads_of for t in temperatures]
             cells = [_estimate(group["over"][other]) if group else "" for group in found]
             lines.append(f"| {'our plain decoding' if other == 'plain' else other}, {label} | {' | '.join(cells)} |")
     return lines
