@@ -119,6 +119,7 @@ def test_bundle_is_reproducible_and_has_lessons_but_no_solutions(tmp_path: Path)
     typed("bundle", tmp_path / "lessons.zip")
     write_bundle(tmp_path / "again.zip")
     assert (tmp_path / "lessons.zip").read_bytes() == (tmp_path / "again.zip").read_bytes()
+    assert (tmp_path / "lessons.zip").stat().st_size < 8_000_000  # what a class does not need stays out
     with zipfile.ZipFile(tmp_path / "lessons.zip") as bundle:
         texts = {name: bundle.read(name).decode(errors="replace") for name in bundle.namelist()}  # weights are binary
     assert {f"dspark_mini/notebooks/{folder}{LESSON}.ipynb" for folder in ("", "zh/")} <= set(texts)
