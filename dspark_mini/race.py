@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,18 +45,8 @@ def steps_of(method: str, options: RaceOptions, drafter: Any) -> Steps:
     return policy_steps(steps, plan_round, drafter) if method == POLICY else steps
 
 
-@dataclass(frozen=True)
-class TimedText:
-    """A text and the time that it took."""
-
-    trace: Trace
-    seconds: float  # wall clock, prompt included
-
-
-def time_methods(
-    model: Any, prompt: Sequence[int], options: RaceOptions, stream: Sequence[int]
-) -> dict[str, TimedText]:
-    """Continue a prompt with every method, one after the other, and time each.
+def time_methods(model: Any, prompt: Sequence[int], options: RaceOptions, stream: Sequence[int]) -> dict[str, Trace]:
+    """Continue a prompt with every method, one after the other; the rounds are timed, which begin after the prompt.
 
     Args:
         model: A SmallLM.
@@ -65,21 +55,19 @@ def time_methods(
         stream: Numbers that identify this prompt; together with the seed they seed each method's generator.
 
     Returns:
-        The timed texts by method.
+        The texts by method.
     """
     texts = {}
     for method in options.order:
         drafter = _cleared(model, method)
         steps = steps_of(method, options, drafter)
         rng = _generator(options, stream, method)
-        start = time.perf_counter()
-        trace = _decode(model, drafter, prompt, options, rng, steps)
-        texts[method] = TimedText(trace, time.perf_counter() - start)
+        texts[method] = _decode(model, drafter, prompt, options, rng, steps)
     return texts
 
 
 def odds_of_methods(
-    model: Any, prompt: Sequence[int], options: RaceOptions, stream: Sequence[int], texts: Mapping[str, TimedText]
+    model: Any, prompt: Sequence[int], options: RaceOptions, stream: Sequence[int], texts: Mapping[str, Trace]
 ) -> dict[str, list[RoundOdds]]:
     """Write the texts of `time_methods` once more, untimed, and note the chances of every draft.
 
@@ -90,7 +78,7 @@ def odds_of_methods(
         drafter = _cleared(model, method)
         steps, seen = recording(steps_of(method, options, drafter))
         trace = _decode(model, drafter, prompt, options, _generator(options, stream, method), steps)
-        if trace.output == texts[method].trace.output:
+        if trace.output == texts[method].output:
             odds[method] = seen
     return odds
 
@@ -152,7 +140,7 @@ def summarise(
     model: Any,
     domain: str,
     prompts: Sequence[Sequence[int]],
-    texts: Sequence[Mapping[str, TimedText]],
+    texts: Sequence[Mapping[str, Trace]],
     options: RaceOptions,
 ) -> list[Run]:
     """Summarise the texts of one domain, one run per method, plain decoding first.
@@ -161,7 +149,7 @@ def summarise(
         model: The SmallLM that wrote them.
         domain: Name of the domain.
         prompts: At least one prompt.
-        texts: For each prompt its timed texts by method.
+        texts: For each prompt its texts by method.
         options: The options they were written with.
 
     Returns:
@@ -176,20 +164,20 @@ def summarise(
         with suppress(NotImplementedError):
             run["speedup_error"] = _speedup_error(texts, run["method"])
         with suppress(NotImplementedError):
-            rates = acceptance_by_position([r for by_method in texts for r in by_method[run["method"]].trace.rounds])
+            rates = acceptance_by_position([r for by_method in texts for r in by_method[run["method"]].rounds])
             run["conditional_acceptance"] = [None if math.isnan(rate) else rate for rate in rates]
         if options.greedy:
-            pairs = [[by_method[name].trace.output for name in (PLAIN_NAME, run["method"])] for by_method in texts]
+            pairs = [[by_method[name].output for name in (PLAIN_NAME, run["method"])] for by_method in texts]
             found = [first_difference(model, prompt, *pair) for prompt, pair in zip(prompts, pairs)]
             run["mismatches"] = [{"prompt": i, **mismatch} for i, mismatch in enumerate(found) if mismatch]
             run["identical"] = not run["mismatches"]
     return runs
 
 
-def _totals(method: str, domain: str, texts: Sequence[TimedText], options: RaceOptions) -> Run:
+def _totals(method: str, domain: str, texts: Sequence[Trace], options: RaceOptions) -> Run:
     """Add up the texts of one method; the fields that compare it with plain decoding are still None."""
-    rounds = [r for text in texts for r in text.trace.rounds]
-    tokens = sum(len(text.trace.output) for text in texts)
+    rounds = [r for text in texts for r in text.rounds]
+    tokens = sum(len(text.output) for text in texts)
     parts = {part: sum(r.seconds.get(part, 0.0) for r in rounds) / len(rounds) for part in PARTS}
     return {
         "method": method,
@@ -197,7 +185,7 @@ def _totals(method: str, domain: str, texts: Sequence[TimedText], options: RaceO
         "temperature": options.temperature,
         "tau": tokens / len(rounds),
         "conditional_acceptance": None,
-        "tokens_per_second": tokens / sum(text.seconds for text in texts),
+        "tokens_per_second": tokens / sum(text.duration for text in texts),
         "speedup": 1.0,
         "speedup_error": None,
         "expected_speedup": None,
@@ -210,12 +198,12 @@ def _totals(method: str, domain: str, texts: Sequence[TimedText], options: RaceO
     }
 
 
-def _speedup_error(texts: Sequence[Mapping[str, TimedText]], method: str) -> float | None:
+def _speedup_error(texts: Sequence[Mapping[str, Trace]], method: str) -> float | None:
     """Return half the width of the speed-up's 95 % interval; None for a single prompt."""
     if len(texts) < 2:
         return None
     pairs = [[by_method[name] for by_method in texts] for name in (PLAIN_NAME, method)]
-    numbers = [values for row in pairs for values in ([len(t.trace.output) for t in row], [t.seconds for t in row])]
+    numbers = [values for row in pairs for values in ([len(t.output) for t in row], [t.duration for t in row])]
     found: dict[str, float] = speedup_with_interval(*numbers)
     return found["high"] - found["speedup"]
 

@@ -20,7 +20,6 @@ from rich.text import Text
 
 from dspark_mini.backends import hardware, load_model, load_smollm, model_errors
 from dspark_mini.corpus import INDENT, NEWLINE
-from dspark_mini.engine import Round
 from dspark_mini.files import atomic_write
 from dspark_mini.language import _
 from dspark_mini.lm import load
@@ -30,7 +29,6 @@ from dspark_mini.race import (
     MOST_PROMPTS,
     RACE_SECONDS,
     Run,
-    TimedText,
     drafter_of,
     enough,
     odds_of_methods,
@@ -42,6 +40,7 @@ from dspark_mini.race_options import PLAIN_NAME, SMOLLM, RaceOptions
 from dspark_mini.race_own import lend_to_model
 from dspark_mini.race_table import closing_lines, result_table
 from dspark_mini.terminal import say
+from dspark_mini.trace import Round, Trace
 from dspark_mini.workspace import UserError
 
 PLAIN_SECONDS = 1.5  # plain decoding is slowed down to take at least this long on the screen
@@ -157,7 +156,7 @@ def _shown(word: str) -> str:
 def show_texts(
     title: str,
     prompt: Sequence[int],
-    texts: Mapping[str, TimedText],
+    texts: Mapping[str, Trace],
     words: Sequence[str],
     console: Console,
     slowly: bool = True,
@@ -167,12 +166,12 @@ def show_texts(
     Args:
         title: Heading.
         prompt: Token ids of the prompt.
-        texts: The timed texts by method.
+        texts: The texts by method.
         words: The vocabulary.
         console: Where to print.
         slowly: In slow motion, if it is a terminal.
     """
-    slowdown = max(PLAIN_SECONDS / texts[PLAIN_NAME].seconds, 1.0)
+    slowdown = max(PLAIN_SECONDS / texts[PLAIN_NAME].duration, 1.0)
     slowly = slowly and console.is_terminal
     pace = _(", shown {slowdown:.0f} times slower than it ran", slowdown=slowdown) if slowly else ""
     console.print(Text(f"{title}{pace}\n", "bold"), soft_wrap=True)
@@ -182,16 +181,16 @@ def show_texts(
         if slowly:
             _show_slowly(method, text, words, console, slowdown)
         else:
-            console.print(_progress(method, text, len(text.trace.rounds), words))
+            console.print(_progress(method, text, len(text.rounds), words))
         console.print()
 
 
-def _show_slowly(method: str, text: TimedText, words: Sequence[str], console: Console, slowdown: float) -> None:
+def _show_slowly(method: str, text: Trace, words: Sequence[str], console: Console, slowdown: float) -> None:
     """Redraw a text after each of its rounds."""
     width = console.width - 3  # the ^C that a terminal prints must not begin a new line, which the next redraw misses
     live = Live(console=console, auto_refresh=False, vertical_overflow="visible")
     with _interrupts_held() as raise_interrupt, live:
-        for count in _paced(text.trace.rounds, slowdown):
+        for count in _paced(text.rounds, slowdown):
             live.update(Constrain(_progress(method, text, count, words), width), refresh=True)
             raise_interrupt()
 
@@ -213,16 +212,15 @@ def _interrupts_held() -> Iterator[Callable[[], None]]:
     raise_interrupt()
 
 
-def _progress(method: str, text: TimedText, count: int, words: Sequence[str]) -> Group:
+def _progress(method: str, text: Trace, count: int, words: Sequence[str]) -> Group:
     """Write the first rounds of a text, under a line with their tokens and time."""
-    rounds = text.trace.rounds[:count]
+    rounds = text.rounds[:count]
     tokens = sum(len(r.emitted) for r in rounds)
-    seconds = text.seconds if count == len(text.trace.rounds) else sum(sum(r.seconds.values()) for r in rounds)
     counts = _(
         ": {tokens} in {rounds}, {ms:.0f} ms",
         tokens=_("1 token") if tokens == 1 else _("{count} tokens", count=tokens),
         rounds=_("1 round") if count == 1 else _("{count} rounds", count=count),
-        ms=1000 * seconds,
+        ms=1000 * sum(r.duration for r in rounds),
     )
     return Group(Text.assemble((method, "bold"), counts), _indented(Text().join(round_text(r, words) for r in rounds)))
 
@@ -235,7 +233,7 @@ def _paced(rounds: Sequence[Round], slowdown: float) -> Iterator[int]:
     """Yield the number of finished rounds, each when its time has come."""
     due = time.monotonic()
     for count, round_ in enumerate(rounds, start=1):
-        due += slowdown * sum(round_.seconds.values())
+        due += slowdown * round_.duration
         time.sleep(max(due - time.monotonic(), 0.0))
         yield count
 
@@ -253,14 +251,14 @@ def _write_page(
     path: Path,
     title: str,
     prompt: Sequence[int],
-    texts: Mapping[str, TimedText],
+    texts: Mapping[str, Trace],
     odds: Mapping[str, Sequence[RoundOdds]],
     words: Sequence[str],
 ) -> None:
     """Write the page on which the texts of one prompt can be played and opened."""
     from dspark_mini.viz.explore import explore  # matplotlib takes a while to import
 
-    page = explore({method: text.trace for method, text in texts.items()}, words, prompt, odds, title)
+    page = explore(texts, words, prompt, odds, title)
     with file_errors(), atomic_write(path) as part:
         part.write_text(page.html, "utf-8")
 

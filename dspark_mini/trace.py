@@ -24,6 +24,11 @@ class Round:
     seconds: dict[str, float] = field(default_factory=dict)  # by part
 
     @property
+    def duration(self) -> float:
+        """Seconds of all parts."""
+        return sum(self.seconds.values())
+
+    @property
     def depth(self) -> int:
         """The most drafts that the round could accept: ℓ for a chain, the number of levels for a tree."""
         if self.parents is None:
@@ -40,6 +45,11 @@ class Trace:
 
     output: list[int] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
+
+    @property
+    def duration(self) -> float:
+        """Seconds of all rounds; the prompt was read before."""
+        return sum(round_.duration for round_ in self.rounds)
 
     @property
     def counts(self) -> dict[str, list[int]]:

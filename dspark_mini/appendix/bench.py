@@ -28,8 +28,9 @@ from dspark_mini.backends import hardware
 from dspark_mini.corpus import DOMAINS
 from dspark_mini.files import atomic_write
 from dspark_mini.lm import SmallLM, prompts
-from dspark_mini.race import BLOCK_SIZE, MOST_PROMPTS, Run, TimedText, enough, forward_times, summarise, time_methods
+from dspark_mini.race import BLOCK_SIZE, MOST_PROMPTS, Run, enough, forward_times, summarise, time_methods
 from dspark_mini.race_options import RaceOptions
+from dspark_mini.trace import Trace
 from dspark_mini.viz.curves import lines
 from dspark_mini.viz.evidence import PICTURES
 from dspark_mini.viz.race import race_picture
@@ -117,7 +118,7 @@ def race(model: SmallLM, temperature: float, seconds: float) -> list[Run]:
     """Race on as many prompts of each domain as time allows; see summarise for the runs."""
     runs, options = [], RaceOptions(METHODS, temperature, LONGEST)
     for domain in DOMAINS:
-        supply, texts = prompts(model.tokenizer, domain, MOST_PROMPTS), list[dict[str, TimedText]]()
+        supply, texts = prompts(model.tokenizer, domain, MOST_PROMPTS), list[dict[str, Trace]]()
         time_methods(model, supply[0], replace(options, max_new_tokens=16), [0])  # to warm up; a graph is compiled
         deadline = time.monotonic() + seconds / len(DOMAINS)
         while not enough(len(texts), options, deadline):

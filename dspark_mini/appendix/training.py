@@ -42,14 +42,15 @@ class Stage:
 
 
 class Record:
-    """Processor time and learning curve of a training, kept in its checkpoint and written beside the weights.
+    """Times and learning curve of a training, kept in its checkpoint and written beside the weights.
 
     Args:
         data: Those of an earlier run.
     """
 
     def __init__(self, data: dict[str, Any] | None = None) -> None:
-        self.data = data or {"cpu_seconds": 0.0, "steps_per_point": CURVE_EVERY, "loss": [], "overlap": []}
+        self.data: dict[str, Any] = data or {"started": time.time(), "cpu_seconds": 0.0, "loss": [], "overlap": []}
+        self.data["steps_per_point"] = CURVE_EVERY
         self.recent: list[tuple[float, float | None]] = []
         self.measured_to = time.process_time()
 
@@ -72,8 +73,9 @@ class Record:
 
     def write(self, folder: Path, name: str) -> None:
         """Write the record as NAME.training.json."""
+        record = self.state() | {"finished": time.time()}
         with atomic_write(folder / f"{name}.training.json") as part:
-            part.write_text(json.dumps(self.state()) + "\n", encoding="utf-8")
+            part.write_text(json.dumps(record) + "\n", encoding="utf-8")
 
 
 def fit(

@@ -23,10 +23,9 @@ def main() -> None:
     model = load(drafters=OPTIONS.methods)
     prompt = prompts(model.tokenizer, "chat", 1)[0]
     texts = [time_methods(model, prompt, OPTIONS, [*b"chat", 0]) for _ in range(2)][1]  # the first one warms up
-    traces = {method: text.trace for method, text in texts.items()}
     for name, dark in (("light", False), ("dark", True)):
         readme_picture(folder / f"overview-{name}.svg", dark)
-        race_animation(traces, model.tokenizer.words, folder / f"race-{name}.svg", dark)
+        race_animation(texts, model.tokenizer.words, folder / f"race-{name}.svg", dark)
 
 
 if __name__ == "__main__":

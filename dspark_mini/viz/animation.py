@@ -27,14 +27,14 @@ def race_animation(
         path: File to write.
         dark: Whether the page is dark.
     """
-    longest = max(_seconds(trace) for trace in traces.values())
+    longest = max(trace.duration for trace in traces.values())
     body, y = list[str](), 16
     for name, trace in traces.items():
         lines, height = _lane(trace, words, y, longest)
-        factor = longest / _seconds(trace)
+        factor = longest / trace.duration
         body.append(f'<text class="n" x="8" y="{y}">{escape(name)}</text>')
-        note = f"{1000 * _seconds(trace):.0f} ms" + (f", {factor:.1f} ×" if factor > 1.005 else "")
-        body.append(_timed(f'<text class="t" x="8" y="{y + LINE - 3}">{note}', "</text>", _seconds(trace) / longest))
+        note = f"{1000 * trace.duration:.0f} ms" + (f", {factor:.1f} ×" if factor > 1.005 else "")
+        body.append(_timed(f'<text class="t" x="8" y="{y + LINE - 3}">{note}', "</text>", trace.duration / longest))
         body += lines
         y += height + 14
     ink, soft = ("#e6edf3", "#9198a1") if dark else ("#1f2328", "#59636e")
@@ -47,10 +47,6 @@ def race_animation(
         f"<style>{style}</style>\n" + "\n".join(body) + "\n</svg>\n",
         "utf-8",
     )
-
-
-def _seconds(trace: Trace) -> float:
-    return sum(sum(round_.seconds.values()) for round_ in trace.rounds)
 
 
 def _lane(trace: Trace, words: Sequence[str], top: int, longest: float) -> tuple[list[str], int]:
@@ -70,7 +66,7 @@ def _committed(trace: Trace, words: Sequence[str]) -> Iterator[tuple[float, str,
     """Yield each word with the second of its commit, and whether it is the target's own."""
     now = 0.0
     for round_ in trace.rounds:
-        now += sum(round_.seconds.values())
+        now += round_.duration
         for place, token in enumerate(round_.emitted):
             yield now, {"\n": "↵", "    ": "⇥"}.get(words[token], words[token]), place >= round_.accepted
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dspark_mini.appendix.evidence import acceptance, confidence, curves, serving, tree_search
+from dspark_mini.appendix.evidence import acceptance, bounds, confidence, curves, serving, tree_search
 from dspark_mini.appendix.evidence.recordings import Recorder
 from dspark_mini.appendix.evidence.settings import EXPERIMENTS, Settings
 from dspark_mini.files import atomic_write
 from dspark_mini.paper import PAPER
-from dspark_mini.viz.evidence import draw
+from dspark_mini.viz.evidence import PICTURES, draw
 
 RUN: dict[str, Callable[[Recorder], dict[str, Any] | None]] = {
     "table_1": acceptance.table_1,
@@ -25,6 +25,7 @@ RUN: dict[str, Callable[[Recorder], dict[str, Any] | None]] = {
     "figure_7_8": serving.figure_7_8,
     "trees": tree_search.trees,
     "training": curves.training,
+    "step": bounds.step,
 }
 DIFFERS = acceptance.DIFFERS | confidence.DIFFERS | serving.DIFFERS
 
@@ -52,7 +53,8 @@ def reproduce(folder: Path, settings: Settings, say: Callable[[str], object] = p
         say(name)
         results[name] = _run_or_keep(name, recorder, results.get(name, {}))
         write_results(path, {key: results[key] for key in EXPERIMENTS if key in results})
-        draw(name, results[name], folder / f"{name}.svg")
+        if name in PICTURES:
+            draw(name, results[name], folder / f"{name}.svg")
     return results
 
 

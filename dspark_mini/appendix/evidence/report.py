@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from dspark_mini.appendix.plan import LONG_BLOCK
 from dspark_mini.corpus import DOMAINS
 from dspark_mini.paper import SAYS, percent
 
@@ -26,7 +27,7 @@ def comparison(results: Mapping[str, Any]) -> str:
             says = re.sub(r" \((Figure|Table) \d+\)", "", " ".join(SAYS[sentence] for sentence in sentences))
             rows.append(f"| **{title}.** {says} | {here(ours) if ours else NOT_MEASURED} |")
             reasons.append(f"- **{title}.** {results[name]['differs']}")
-    also = ("trees", _trees), ("training", _training)
+    also = ("trees", _trees), ("training", _training), ("step", _step)
     notes = [note for name, write in also if (ours := results.get(name, {}).get("ours")) for note in ("", write(ours))]
     return "\n".join([*rows, "", "Why they differ:", "", *reasons, *notes])
 
@@ -59,10 +60,31 @@ def _training(ours: Ours) -> str:
     seconds, rises = ours["cpu_seconds"], ours["rise_in_the_last_tenth"]
     target = sum(value for name, value in seconds.items() if name.startswith("target"))
     last = max(rises, key=rises.__getitem__)
+    clock = ours["seconds_by_the_clock"]
+    wall = "" if clock is None else f" and {clock / 60:.0f} minutes by the clock, in two processes beside other work"
     return (
-        f"Training took {seconds['all'] / 60:.0f} minutes of processor time, {target / 60:.0f} of them for the target. "
+        f"Training took {seconds['all'] / 60:.0f} minutes of processor time, {target / 60:.0f} of them for the "
+        f"target{wall}. "
         f"Each of the {len(rises)} drafters had {len(ours['overlap'][last]) * ours['steps_per_point']} steps; in the "
         f"last tenth its chance of acceptance rose by at most {rises[last]:.3f} ({last})."
+    )
+
+
+def _step(ours: Ours) -> str:
+    parts = []
+    for name, title in (("numpy", "NumPy"), ("torch", "torch")):
+        found = ours[name]
+        bounds = max((found[f"{bound}_seconds"], bound) for bound in ("arithmetic", "memory"))
+        parts.append(
+            f"{1e3 * found['seconds']:.2f} ms in {title}, where its {ours['multiply_adds'] / 1e6:.1f} million "
+            f"multiply-adds would take {1e3 * found['arithmetic_seconds']:.3f} ms at the rate of a large product, and "
+            f"reading its {ours['bytes'] / 1e6:.1f} MB of weights {1e3 * found['memory_seconds']:.3f} ms "
+            f"({percent(bounds[0] / found['seconds'])} % of the time, bound by {bounds[1]})"
+        )
+    return (
+        f"**A step of plain decoding**, the baseline of all speed-ups, takes {'; '.join(parts)}. The rest goes to "
+        "calls on small arrays, whose number does not depend on how many tokens there are: that is why a model this "
+        "small gains from verifying blocks, as a large one does that waits for its weights."
     )
 
 
@@ -104,7 +126,10 @@ def _figure_2(ours: Ours) -> str:
         return f"{_mean(positions[0])} to {_mean(positions[-1])}"
 
     rows = {name: row for name, row in ours["conditional_acceptance"].items() if row}
-    return "first to last position: " + "; ".join(f"{name}: {_by_domain(row, ends)}" for name, row in rows.items())
+    positions = "; ".join(f"{name}: {_by_domain(row, ends)}" for name, row in rows.items())
+    chosen = ours["confidence_at_the_last_position"]
+    pairs = _by_domain(chosen, lambda pair: " and ".join(_mean({"mean": pair[key]}) for key in ("all", "reached")))
+    return f"first to last position: {positions}<br>DSpark's confidence there, of all blocks and of those left: {pairs}"
 
 
 def _figure_3(ours: Ours) -> str:
@@ -125,7 +150,9 @@ def _figure_5(ours: Ours) -> str:
     def ends(cuts: Sequence[Mapping[str, Any]]) -> str:
         return " → ".join(percent(cuts[k]["acceptance_rate"]["mean"]) for k in (0, -1)) + " %"
 
-    return f"thresholds {ours['threshold'][0]:g} to {ours['threshold'][-1]:g}: {_by_domain(ours['by_domain'], ends)}"
+    span, long = f"thresholds {ours['threshold'][0]:g} to {ours['threshold'][-1]:g}", ours["long_blocks"]
+    also = f"<br>with γ = {LONG_BLOCK}: {_by_domain(long, ends)}" if long else ""
+    return f"{span}: {_by_domain(ours['by_domain'], ends)}{also}"
 
 
 def _figure_6(ours: Ours) -> str:

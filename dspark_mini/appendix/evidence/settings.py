@@ -10,8 +10,11 @@ from typing import Any
 from dspark_mini.appendix.plan import DEPTHS, SEEDS, block_name, layers_name, seed_name
 from dspark_mini.kinds import number, whole
 
-EXPERIMENTS = ("table_1", "figure_2", "figure_3", "figure_4", "figure_5", "figure_6", "figure_7_8", "trees", "training")
-FORMAT = 2  # of the results; those of another one are measured again
+EXPERIMENTS = (
+    *("table_1", "figure_2", "figure_3", "figure_4", "figure_5", "figure_6", "figure_7_8"),
+    *("trees", "training", "step"),
+)
+FORMAT = 3  # of the results; those of another one are measured again
 HEADS = ("dspark", "dspark-gated", "dspark-rnn", "domino")
 COMPARED = ("autoregressive", "dflash", "dflash-ce", *HEADS)  # the drafters of Table 1
 PAIR = ("dflash", "dspark")  # those of Figures 3 and 4
@@ -19,11 +22,12 @@ DRAFTERS = {  # those of the figures
     "figure_2": ("autoregressive", *PAIR, "dspark-rnn", "domino"),
     "figure_3": tuple(layers_name(kind, layers) for kind in PAIR for layers in DEPTHS),
     "figure_4": tuple(map(block_name, PAIR)),
-    "figure_5": ("dspark",),
+    "figure_5": ("dspark", block_name("dspark")),
     "figure_6": ("dspark",),
     "figure_7_8": ("dspark",),
     "trees": ("dspark",),
     "training": (),
+    "step": (),
 }
 
 

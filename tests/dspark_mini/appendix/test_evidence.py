@@ -212,7 +212,14 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     drafter = make_drafter(drafter_shape, shape)
     torch.nn.init.normal_(drafter.head.next.weight)  # a head strong enough to change the drafts
     save_model(folder / "dspark.safetensors", drafter, drafter_shape)
-    record = {"cpu_seconds": 60.0, "steps_per_point": 50, "loss": [2.0] * 20, "overlap": [0.5] * 18 + [0.6, 0.7]}
+    record = {
+        "started": 0.0,
+        "finished": 120.0,
+        "cpu_seconds": 60.0,
+        "steps_per_point": 50,
+        "loss": [2.0] * 20,
+        "overlap": [0.5] * 18 + [0.6, 0.7],
+    }
     (folder / "dspark.training.json").write_text(json.dumps(record))
     return folder
 
@@ -222,7 +229,7 @@ def test_every_experiment_runs_once_and_names_missing_weights(weights: Path, tmp
     results = reproduce(tmp_path, settings, print)
     assert list(results) == list(EXPERIMENTS) and results == json.loads((tmp_path / "evidence.json").read_text())
     assert any("dflash" in sentence for sentence in results["table_1"]["missing"])
-    assert results["figure_3"]["ours"]["tau"]["dspark"][0] is None and results["figure_5"]["missing"] == []
+    assert results["figure_3"]["ours"]["tau"]["dspark"][0] is None and results["figure_6"]["missing"] == []
     docs = tmp_path / "results.md"
     docs.write_text("\n".join(f"before\n<!-- {s}: begin -->\nold\n<!-- {s}: end -->\nafter" for s in SECTIONS))
     write_report(tmp_path, docs)
@@ -235,9 +242,14 @@ def test_every_experiment_runs_once_and_names_missing_weights(weights: Path, tmp
     assert (
         f"math {percent(cut[0]['acceptance_rate']['mean'])} → {percent(cut[-1]['acceptance_rate']['mean'])} %" in text
     )
-    assert "1 minutes of processor time" in text and "1000 steps" in text and "at most 0.150 (dspark)" in text
+    assert (
+        "1 minutes of processor time" in text
+        and "2 minutes by the clock" in text
+        and "1000 steps" in text
+        and "at most 0.150 (dspark)" in text
+    )
     drawn = {path.stem for path in tmp_path.glob("*.svg")}
-    assert drawn == set(EXPERIMENTS) - {"figure_4"}  # it has no weights at all
+    assert drawn == set(EXPERIMENTS) - {"figure_4", "step"}  # no weights at all; no picture
     (tmp_path / "recordings").rename(tmp_path / "moved")
     said: list[str] = []
     again = reproduce(tmp_path, replace(settings, only=("figure_5", "figure_7_8")), said.append)
