@@ -19,7 +19,8 @@ from dspark_mini.appendix.checkpoints import read_checkpoint
 from dspark_mini.appendix.drafters import BlockDrafter
 from dspark_mini.appendix.engine import TorchBlockDrafter
 from dspark_mini.appendix.pretrained import load_drafter
-from dspark_mini.appendix.smollm.llama import FORMS, Linear, Llama
+from dspark_mini.appendix.smollm.llama import FORMS, Llama
+from dspark_mini.appendix.smollm.products import eight_bits
 from dspark_mini.appendix.smollm.speed import CONTEXT, forward_times, least_seconds
 from dspark_mini.appendix.smollm.text import Text
 from dspark_mini.appendix.smollm.train import Ends, read_ends
@@ -131,19 +132,19 @@ class PromptLookup:
 
 
 class DSpark(TorchBlockDrafter):
-    """DSpark with its matrices laid out in advance; the head draws in the draft vocabulary."""
+    """DSpark with matrices of 8 bits, as it ships; the head draws in the draft vocabulary."""
 
     def __init__(self, model: BlockDrafter, target: LlamaTarget) -> None:
         super().__init__(model, target)  # type: ignore[arg-type]
         self.ids = list(model.shape.draft_vocabulary or range(target.shape.vocabulary))
         rows = target.model.head_weight[self.ids] if model.lm_head is None else model.lm_head.weight
-        self.lm_head = Linear(rows.contiguous())
+        self.lm_head = eight_bits(rows)
         # in torch: after a product of NumPy's, its threads would go on spinning while the target verifies
         self.w1, w2 = (torch.from_numpy(factor) for factor in self.factors)  # (V, r)
         self.w2 = w2[:, self.ids].contiguous()  # (r, V_draft)
         for module in model.modules():
             if isinstance(module, nn.Linear):
-                module.forward = Linear(module.weight.detach())
+                module.forward = eight_bits(module.weight.detach())
 
     def start(self, tokens: list[int], block_size: int) -> Logits:
         """Read the tokens since the last block, and return the base logits of the next one. (γ, V_draft)"""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,34 +12,25 @@ from torch import Tensor
 
 from dspark_mini.appendix.huggingface import Config, read_config, read_weights
 from dspark_mini.appendix.model import rope_frequencies
-from dspark_mini.appendix.smollm.codes import CodedLinear, fits
-
-TYPICAL_ROWS = 4  # tokens of a verification: the anchor and its drafts
+from dspark_mini.appendix.smollm.products import Linear, Product, coded
 
 
-class Linear:
-    """A product with a matrix (out, in), laid out in advance where oneDNN can; otherwise every block does that anew."""
+class Norm:
+    """An RMS norm, x · w √d / √(‖x‖² + ε d), in fewer calls than torch makes for its own on a CPU."""
 
-    def __init__(self, weight: Tensor) -> None:
-        self.weight, self.packed, self.bytes = weight, False, weight.nbytes
-        with contextlib.suppress(RuntimeError, AttributeError):  # no such dtype on this processor; another torch
-            self.weight, self.packed = torch.ops.mkldnn._reorder_linear_weight(weight, TYPICAL_ROWS), True
+    def __init__(self, weight: Tensor, eps: float) -> None:
+        size = len(weight)
+        self.weight, self.floor = weight.float() * size**0.5, torch.tensor((eps * size) ** 0.5)
 
     def __call__(self, x: Tensor) -> Tensor:
-        if not self.packed:
-            return F.linear(x, self.weight)
-        return torch.ops.mkldnn._linear_pointwise(x, self.weight, None, "none", [], "")
-
-
-def coded_linear(weight: Tensor) -> Linear | CodedLinear:
-    """Return a product with the codes of a matrix; with the matrix itself where its size is unusual."""
-    return CodedLinear(weight) if fits(weight) else Linear(weight)
+        length = torch.linalg.vector_norm(x, dim=-1, keepdim=True, dtype=torch.float32)
+        return (x / torch.hypot(length, self.floor) * self.weight).to(x.dtype)
 
 
 FORMS: dict[str, tuple[torch.dtype, Any]] = {  # of a model in memory: dtype of all but matrices, and their products
     "float32": (torch.float32, Linear),
     "bfloat16": (torch.bfloat16, Linear),
-    "int4": (torch.float32, coded_linear),
+    "int4": (torch.float32, coded),
 }
 
 
@@ -48,12 +38,12 @@ FORMS: dict[str, tuple[torch.dtype, Any]] = {  # of a model in memory: dtype of 
 class Layer:
     """Weights of a layer; projections of the same input are one matrix."""
 
-    input_norm: Tensor  # (d,)
-    query_key_value: Linear | CodedLinear  # ((H + 2 H_kv) · d_h, d)
-    output: Linear | CodedLinear  # (d, H · d_h)
-    post_norm: Tensor  # (d,)
-    gate_up: Linear | CodedLinear  # (2 d_ff, d)
-    down: Linear | CodedLinear  # (d, d_ff)
+    input_norm: Norm
+    query_key_value: Product  # ((H + 2 H_kv) · d_h, d)
+    output: Product  # (d, H · d_h)
+    post_norm: Norm
+    gate_up: Product  # (2 d_ff, d)
+    down: Product  # (d, d_ff)
 
     @property
     def bytes(self) -> int:
@@ -82,16 +72,16 @@ class Llama:
         weights = read_weights(folder, config, dtype)
         self.embedding = weights["model.embed_tokens.weight"]
         self.head = linear(weights.get("lm_head.weight", self.embedding))
-        self.norm = weights["model.norm.weight"]
+        self.norm = Norm(weights["model.norm.weight"], config.rms_norm_eps)
         count = config.num_hidden_layers
-        self.layers = [_layer(weights, f"model.layers.{index}.", linear) for index in range(count)]
+        self.layers = [_layer(weights, f"model.layers.{index}.", linear, config.rms_norm_eps) for index in range(count)]
         self.weight_bytes = self.head.bytes + sum(layer.bytes for layer in self.layers)  # that one token reads
         self.cos, self.sin = (table.to(dtype) for table in _rotation(config, slots))
         self.rows, self.slots, self.feature_layers = 0, slots, feature_layers
         # keys of all key-value heads, then their values
         self.cache = torch.zeros(len(self.layers), 2 * config.num_key_value_heads, slots, config.head_dim, dtype=dtype)
         self.features = torch.zeros(slots, len(feature_layers), config.hidden_size, dtype=dtype)
-        self.seen = torch.ones(slots, slots, dtype=torch.bool).tril()
+        self.unseen = torch.full((slots, slots), -torch.inf, dtype=dtype).triu(1)  # added to scores
 
     @torch.inference_mode()
     def forward(self, tokens: Tensor) -> Tensor:
@@ -105,19 +95,17 @@ class Llama:
             raise ValueError(f"The text has {stop} tokens, but the cache has {self.slots} slots.")
         cos, sin = self.cos[start:stop], self.sin[start:stop]
         groups = self.config.num_attention_heads // self.config.num_key_value_heads
-        mask = self.seen[start:stop, :stop].repeat_interleave(groups, 0) if len(tokens) > 1 else None
-        size, eps = (self.config.hidden_size,), self.config.rms_norm_eps
+        mask = self.unseen[start:stop, :stop].repeat_interleave(groups, 0) if len(tokens) > 1 else None
         x = self.embedding[tokens]
         for index, layer in enumerate(self.layers):
-            normed = F.rms_norm(x, size, layer.input_norm, eps)
-            mixed = self._attend(index, layer.query_key_value(normed), cos, sin, mask)
+            mixed = self._attend(index, layer.query_key_value(layer.input_norm(x)), cos, sin, mask)
             x = x + layer.output(mixed)
-            gate, up = layer.gate_up(F.rms_norm(x, size, layer.post_norm, eps)).chunk(2, -1)
+            gate, up = layer.gate_up(layer.post_norm(x)).chunk(2, -1)
             x = x + layer.down(F.silu(gate) * up)
             if index in self.feature_layers:
                 self.features[start:stop, self.feature_layers.index(index)] = x
         self.rows = stop
-        return F.rms_norm(x, size, self.norm, eps)
+        return self.norm(x)
 
     @torch.inference_mode()
     def logits(self, hidden: Tensor) -> Tensor:
@@ -137,15 +125,15 @@ class Llama:
         return mixed.unflatten(1, (count, -1)).transpose(0, 1).flatten(1)
 
 
-def _layer(weights: dict[str, Tensor], prefix: str, linear: Any) -> Layer:
+def _layer(weights: dict[str, Tensor], prefix: str, linear: Any, eps: float) -> Layer:
     def fused(*names: str) -> Any:
         return linear(torch.cat([weights[f"{prefix}{name}.weight"] for name in names]))
 
     return Layer(
-        weights[f"{prefix}input_layernorm.weight"],
+        Norm(weights[f"{prefix}input_layernorm.weight"], eps),
         fused("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
         fused("self_attn.o_proj"),
-        weights[f"{prefix}post_attention_layernorm.weight"],
+        Norm(weights[f"{prefix}post_attention_layernorm.weight"], eps),
         fused("mlp.gate_proj", "mlp.up_proj"),
         fused("mlp.down_proj"),
     )

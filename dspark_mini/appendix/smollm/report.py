@@ -92,28 +92,37 @@ def _by_group(groups: Mapping[Any, Row], threads: int, temperatures: Sequence[fl
 
 
 def _curve(rows: Sequence[Row]) -> list[str]:
-    """Write how acceptance grew with the steps, and where the line through the curve leads."""
-    lines = [
-        "| steps | texts | chance of acceptance by position, T = 1 | accepted length, greedy |",
-        "|---|---|---|---|",
-    ]
-    points = []
+    """Write how acceptance grew with steps and texts, and where the line through the curve leads."""
+    lines = ["| steps | texts | chance of acceptance by position, T = 1 | accepted length, greedy |", "|---" * 4 + "|"]
+    points: dict[int, list[tuple[int, float, float]]] = {}  # texts, chance at position 1, accepted length; by steps
     for row in rows:
         kinds = [row["kinds"][kind] for kind in (*HELD_OUT_KINDS, "training") if kind in row["kinds"]]
         overlap = np.mean([kind["overlap"] for kind in kinds], axis=0)
         length = float(np.mean([kind["accepted_length"] for kind in kinds]))
-        cells = f"{row['steps']} | {row['texts']} | {', '.join(f'{value:.2f}' for value in overlap)} | {length:.2f}"
         where = ", its own training texts" if "training" in row["kinds"] else ""
-        lines.append(f"| {cells} |".replace(" |", f"{where} |", 1))
+        chances = ", ".join(f"{value:.2f}" for value in overlap)
+        lines.append(f"| {row['steps']}{where} | {row['texts']} | {chances} | {length:.2f} |")
         if not where:
-            points.append((np.log10(row["steps"]), overlap[0], length))
-    steps, first, lengths = np.array(points).T
+            points.setdefault(row["steps"], []).append((row["texts"], overlap[0], length))
+    pairs = [(steps, *sorted(found)) for steps, found in points.items() if len(found) == 2]
+    return [*lines, "", " ".join((_line(points), *(_fewer_texts(*pair) for pair in pairs)))]
+
+
+def _line(points: Mapping[int, Sequence[tuple[int, float, float]]]) -> str:
+    """Follow the line through the points with the most texts to ten times the steps."""
+    _, first, lengths = np.array([max(found) for found in points.values()]).T
+    steps = np.log10(list(points))
     (first_slope, _), (length_slope, _) = (np.polyfit(steps, values, 1) for values in (first, lengths))
-    return [
-        *lines,
-        "",
-        f"Along a line through these points, over the logarithm of the steps, ten times the training would raise the "
+    return (
+        "Along a line through these points, over the logarithm of the steps, ten times the training would raise the "
         f"chance at position 1 from {first[-1]:.2f} to {first[-1] + first_slope:.2f}, the accepted length from "
         f"{lengths[-1]:.2f} to {lengths[-1] + length_slope:.2f}, and the speed-up in that proportion, by "
-        f"{100 * length_slope / lengths[-1]:.0f} %.",
-    ]
+        f"{100 * length_slope / lengths[-1]:.0f} %."
+    )
+
+
+def _fewer_texts(steps: int, few: tuple[int, float, float], many: tuple[int, float, float]) -> str:
+    return (
+        f"With {few[0]} texts in place of {many[0]}, {steps} steps lead to a chance of {few[1]:.2f} in place of "
+        f"{many[1]:.2f}, and to an accepted length of {few[2]:.2f} in place of {many[2]:.2f}."
+    )

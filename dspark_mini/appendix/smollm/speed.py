@@ -9,8 +9,8 @@ from pathlib import Path
 
 import torch
 
-from dspark_mini.appendix.smollm.codes import GROUP
-from dspark_mini.appendix.smollm.llama import FORMS, TYPICAL_ROWS, Llama
+from dspark_mini.appendix.smollm.llama import FORMS, Llama
+from dspark_mini.appendix.smollm.products import GROUP, TYPICAL_ROWS
 
 COUNTS = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # tokens per forward
 CONTEXT = 128  # tokens already in the cache

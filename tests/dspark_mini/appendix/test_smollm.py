@@ -26,8 +26,8 @@ from typer.testing import CliRunner  # noqa: E402
 from dspark_mini.appendix.commands import app  # noqa: E402
 from dspark_mini.appendix.model import Target  # noqa: E402
 from dspark_mini.appendix.smollm import convert, install, speed  # noqa: E402
-from dspark_mini.appendix.smollm.codes import CodedLinear  # noqa: E402
 from dspark_mini.appendix.smollm.llama import Llama  # noqa: E402
+from dspark_mini.appendix.smollm.products import EightBits, FourBits  # noqa: E402
 from dspark_mini.appendix.smollm.text import END, SYSTEM, Text  # noqa: E402
 from dspark_mini.shapes import TargetShape  # noqa: E402
 from dspark_mini.workspace import UserError  # noqa: E402
@@ -109,13 +109,13 @@ def test_a_converted_model_has_the_logits_of_the_second_reader(
 
 def test_int4_finds_the_codes_of_the_file_again_and_gives_other_matrices_8_bits(tiny: Path) -> None:
     tokens, models = torch.arange(2, 30), [Llama(tiny, form) for form in ("float32", "bfloat16", "int4")]
-    assert {layer.gate_up.copies for layer in models[-1].layers} == {1}
+    assert {type(layer.gate_up) for layer in models[-1].layers} == {FourBits}
     expected, *found = (model.logits(model.forward(tokens)).float() for model in models)
     rounded, coded = ((logits - expected).square().mean() for logits in found)
     assert 0 < coded < rounded < 0.01 * expected.square().mean()
     weight = torch.randn(32, 64, generator=torch.Generator().manual_seed(0))
-    product = CodedLinear(weight)
-    assert product.copies == 2
+    product = coded(weight)
+    assert isinstance(product, EightBits)
     torch.testing.assert_close(product(torch.eye(64)).T, weight, atol=0.04, rtol=0)
 
 
