@@ -70,11 +70,12 @@ def load_model(backend: str, device: str, drafters: Sequence[str], compiled: boo
         return engine.load(SHIPPED, device, drafters, compiled)
 
 
-def load_smollm(drafters: Sequence[str]) -> SmallLM:
+def load_smollm(drafters: Sequence[str], temperature: float) -> SmallLM:
     """Load SmolLM2 and its drafters from the cache directory, and measure what rounds cost here.
 
     Args:
         drafters: Names of the drafters to run.
+        temperature: At which rounds are measured.
 
     Raises:
         UserError: torch, the model or the drafter is not installed, or cannot be loaded.
@@ -85,7 +86,7 @@ def load_smollm(drafters: Sequence[str]) -> SmallLM:
     drafter = install.drafter_folder() if any("dspark" in name for name in drafters) else None
     with model_errors("cpu"):
         model = engine.load(install.require_model(None), drafter, speed.fastest_form())
-        engine.measure_costs(model)
+        engine.measure_costs(model, temperature)
     return model
 
 

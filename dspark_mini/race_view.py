@@ -60,7 +60,7 @@ def run_race(options: RaceOptions, console: Console) -> None:
     """
     drafters = sorted({drafter_of(method) for method in options.order[1:]})
     if options.model == SMOLLM:
-        model = load_smollm(drafters)
+        model = load_smollm(drafters, options.temperature)
     else:
         model = load_model(options.backend, options.device, drafters, options.compiled)
     if options.functions is not None:

@@ -48,14 +48,14 @@ def forward(
     Returns:
         Last hidden states after the final norm (B, n, d), and outputs of the feature layers (B, n, m · d).
     """
-    config, eps, features = model.config, model.config.rms_norm_eps, list[Tensor]()
-    size, heads, kv_heads = (config.hidden_size,), config.num_attention_heads, config.num_key_value_heads
+    config, features = model.config, list[Tensor]()
+    heads, kv_heads = config.num_attention_heads, config.num_key_value_heads
     groups, stop, rope = heads // kv_heads, int(positions.max()) + 1, cache.rotary(positions)
     mask = (torch.arange(stop) <= positions[..., None]).repeat(1, groups, 1)[:, None]  # (B, 1, groups · n, stop)
     places = torch.arange(len(tokens))[:, None], slice(None), positions
     x = F.embedding(tokens, model.embedding)  # (B, n, d)
     for index, layer in enumerate(model.layers):
-        projected = layer.query_key_value(F.rms_norm(x, size, layer.input_norm, eps))
+        projected = layer.query_key_value(layer.input_norm(x))
         projected = projected.unflatten(-1, (-1, config.head_dim)).transpose(1, 2)  # (B, H + 2 H_kv, n, d_h)
         queries, new_keys, new_values = projected.split((heads, kv_heads, kv_heads), 1)
         keys, values = cache.arrays[:, index, rows]  # (B, H_kv, slots, d_h)
@@ -65,8 +65,8 @@ def forward(
         mixed = F.scaled_dot_product_attention(queries, keys[:, :, :stop], values[:, :, :stop], mask)
         mixed = mixed.unflatten(2, (groups, -1)).flatten(1, 2).transpose(1, 2).flatten(2)  # (B, n, H · d_h)
         x = x + layer.output(mixed)
-        gate, up = layer.gate_up(F.rms_norm(x, size, layer.post_norm, eps)).chunk(2, -1)
+        gate, up = layer.gate_up(layer.post_norm(x)).chunk(2, -1)
         x = x + layer.down(F.silu(gate) * up)
         if index in model.feature_layers:
             features.append(x)
-    return F.rms_norm(x, size, model.norm, eps), torch.cat(features, -1)
+    return model.norm(x), torch.cat(features, -1)

@@ -74,7 +74,7 @@ def train(
 
     with model_errors("cpu"):
         train_drafter(require_model(folder), texts, into, steps)
-    typer.echo(f"The drafter is in {into / 'drafter'}; race and compare find it as {own_drafter()}.")
+    typer.echo(f"The drafter is in {into / 'drafter'}; race and compare use it when it is copied to {own_drafter()}.")
 
 
 @app.command()
@@ -102,19 +102,20 @@ def compare(
     folder: Model = None,
     drafter: Drafter = None,
     into: Annotated[Path, typer.Option(help="Directory of compare.jsonl and compare.json.")] = Path("build/smollm"),
-    prompts: Annotated[int, typer.Option(min=2, help="Held-out prompts; every 14 have all kinds.")] = 210,
+    prompts: Annotated[int, typer.Option(min=2, max=280, help="Held-out prompts; every 14 have all kinds.")] = 210,
     few: Annotated[int, typer.Option(min=2, help="Prompts on which slow methods run too, with all threads.")] = 14,
     tokens: Annotated[int, typer.Option(min=1, max=512, help="Most tokens per text.")] = 48,
     threads: Annotated[list[int] | None, typer.Option(min=1, help="Repeatable. Default: 2, and of few 1.")] = None,
     temperature: Annotated[list[float] | None, typer.Option(min=0.0, help="Repeatable. Default: 0 and 1.")] = None,
+    gguf: Annotated[Path | None, typer.Option(exists=True, help="The model's GGUF file, for llama-cpp-python.")] = None,
 ) -> None:
-    """Compare plain decoding, transformers and each drafter on held-out prompts; continues after a stop."""
+    """Compare plain decoding, transformers, llama.cpp and each drafter on held-out prompts; continues after a stop."""
     from dspark_mini.appendix.smollm.compare import compare as compare_methods
     from dspark_mini.appendix.smollm.methods import Options
 
     counts, temperatures = tuple(threads or (2, 1)), tuple(temperature or (0.0, 1.0))
     with model_errors("cpu"):
         options = Options(
-            require_model(folder), drafter or drafter_folder(), prompts, few, tokens, counts, temperatures
+            require_model(folder), drafter or drafter_folder(), prompts, few, tokens, counts, temperatures, gguf
         )
         compare_methods(options, into, Console())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -17,6 +18,7 @@ from dspark_mini.appendix.evidence.statistics import over_prompts
 from dspark_mini.appendix.smollm.engine import LONGEST, load
 from dspark_mini.appendix.smollm.methods import PLAIN, Methods, Options, Row
 from dspark_mini.appendix.smollm.prompts import held_out
+from dspark_mini.appendix.smollm.report import OTHER, TRAINED
 from dspark_mini.appendix.smollm.speed import fastest_form
 from dspark_mini.backends import hardware
 from dspark_mini.files import atomic_write
@@ -25,7 +27,6 @@ from dspark_mini.race_options import SMOLLM_DRAFTERS
 from dspark_mini.terminal import plain_table
 from dspark_mini.trace import Round
 
-TRAINED = "trained families"
 BATCH = 20  # every BATCH-th held-out prompt comes first, so that any number of them has all kinds
 
 
@@ -38,6 +39,8 @@ def chosen_prompts(count: int) -> list[dict[str, str]]:
 def _settings(options: Options) -> dict[str, Any]:
     """What two runs must share to be continued: all but the number of prompts; of folders the names only."""
     settings: dict[str, Any] = json.loads(json.dumps(asdict(options), default=lambda folder: folder.name))
+    for weights in (options.drafter or Path()).glob("*.safetensors"):
+        settings["drafter"] += f" {hashlib.sha256(weights.read_bytes()).hexdigest()[:12]}"
     return {name: value for name, value in settings.items() if name != "prompts"}
 
 
@@ -78,11 +81,9 @@ def _missing(
     """Yield the first line where there is none, and those of the prompts that have not run."""
     model = load(options.model, options.drafter, lines[0]["form"] if lines else fastest_form())
     questions = [model.tokenizer.question(about["prompt"]) for about in prompts]
-    methods = Methods(options, model, lines[0]["plain"] if lines else "", questions[0])
+    methods = Methods(options, model, lines[0] if lines else None, questions[0])
     if not lines:
-        machine = hardware(f"torch {torch.__version__}", "cpu", model)
-        found = {"form": methods.form, "plain": methods.plain, "forms": methods.forms}
-        yield {"settings": settings, "hardware": machine, **found}
+        yield {"settings": settings, "hardware": hardware(f"torch {torch.__version__}", "cpu", model), **methods.found}
     for number, (about, prompt) in enumerate(zip(prompts, questions)):
         if number + 1 >= len(lines):
             yield {**about, "runs": methods.run(prompt, number < options.few)}
@@ -91,7 +92,7 @@ def _missing(
 
 def _labels(row: Row) -> list[str]:
     """Return the groups to which a prompt belongs."""
-    return [row["kind"], *([TRAINED, row["family"]] if row["kind"] != "other" else [])]
+    return [row["kind"], *([TRAINED, row["family"]] if row["kind"] != OTHER else [])]
 
 
 def summarise(rows: Sequence[Row]) -> list[Row]:
@@ -148,7 +149,7 @@ def _details(by_prompt: dict[str, Row]) -> Row:
 def table(groups: Sequence[Row]) -> Table:
     """Return the summary as a table, without the single families and kinds."""
     out = plain_table("threads", "T", "prompts", "method", "tok/s", "speed-up", "τ", "acceptance by position")
-    for group in (group for group in groups if group["prompts"] in (TRAINED, "other")):
+    for group in (group for group in groups if group["prompts"] in (TRAINED, OTHER)):
         speedup = group["speedup"]
         out.add_row(
             *(str(group["threads"]), f"{group['temperature']:g}", f"{speedup['n']} {group['prompts']}"),

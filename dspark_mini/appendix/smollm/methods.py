@@ -6,6 +6,7 @@ import importlib.util
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ class Options:
     tokens: int = 48
     threads: tuple[int, ...] = (2, 1)  # the first is that of all prompts
     temperatures: tuple[float, ...] = (0.0, 1.0)
+    gguf: Path | None = None  # of the model, for llama.cpp
     seed: int = 0
 
 
@@ -44,37 +46,47 @@ class Methods:
     Args:
         options: What to compare.
         model: The target and its drafters.
-        plain: Form of our fastest plain decoding, "" to find it.
+        found: What an earlier run has found to be fastest; None to find it.
         prompt: A prompt to find it with.
+
+    Attributes:
+        found: Form of our fastest plain decoding, dtype of each way of transformers', and what forwards cost by form.
     """
 
-    def __init__(self, options: Options, model: SmallLM, plain: str, prompt: list[int]) -> None:
+    def __init__(self, options: Options, model: SmallLM, found: Row | None, prompt: list[int]) -> None:
         self.options, self.model, self.form = options, model, model.target.llama.form
         ours = {form: model if form == self.form else load(options.model, form=form) for form in FORMS}
         by_form = {form: _ours(options, one) for form, one in ours.items()}
         torch.set_num_threads(options.threads[0])
-        for run in by_form.values():
-            run(prompt, 0.0, 4)  # warm-up
-        self.plain = plain or min(FORMS, key=lambda form: by_form[form](prompt, 0.0, 32)["seconds"])
-        self.always = {PLAIN: by_form[self.plain], **{name: _ours(options, model, name) for name in model.drafters}}
-        others = {f"{PLAIN} {form}": run for form, run in by_form.items() if form != self.plain}
-        dtype = min(("float32", "bfloat16"), key=lambda form: by_form[form](prompt, 0.0, 32)["seconds"])
-        self.all = self.always | others | _transformers(options, model.tokenizer.end, dtype)
-        self.forms = {form: _form_times(one) for form, one in ours.items()} if not plain else {}
-        self.costs = dict[int, Row]()  # of rounds, by number of threads
+        theirs = _transformers(options, model.tokenizer.end)
+        self.found: Row = found or {
+            "form": self.form,
+            "plain": _fastest(by_form, prompt),
+            "transformers": {name: _fastest(by_dtype, prompt) for name, by_dtype in theirs.items()},
+            "forms": {form: _form_times(one) for form, one in ours.items()},
+        }
+        plain, dtypes = self.found["plain"], self.found["transformers"]
+        self.always = {PLAIN: by_form[plain], **{name: _ours(options, model, name) for name in model.drafters}}
+        self.all = {
+            **self.always,
+            **{f"{PLAIN} {form}": run for form, run in by_form.items() if form != plain},
+            **{f"{name} {dtypes[name]}": by_dtype[dtypes[name]] for name, by_dtype in theirs.items()},
+            **_llama_cpp(options, model.tokenizer.end),
+        }
+        self.costs = dict[tuple[int, float], Row]()  # of rounds, by number of threads and temperature
 
     def run(self, prompt: list[int], every: bool) -> list[Row]:
         """Decode a prompt with the methods of all prompts, or with every method and number of threads."""
         runs, shared = list[Row](), vars(self.model.drafters["lookup"].costs)
         for threads in self.options.threads[: None if every else 1]:
             torch.set_num_threads(threads)
-            if threads not in self.costs:
-                measure_costs(self.model)
-                self.costs[threads] = dict(shared)
-                for run in (self.all if every else self.always).values():
-                    run(prompt, 0.0, 4)  # warm-up
-            shared.update(self.costs[threads])
             for temperature in self.options.temperatures:
+                if (threads, temperature) not in self.costs:
+                    measure_costs(self.model, temperature)
+                    self.costs[threads, temperature] = dict(shared)
+                    for run in (self.all if every else self.always).values():
+                        run(prompt, temperature, 4)  # warm-up
+                shared.update(self.costs[threads, temperature])
                 runs += self._run(self.all if every else self.always, prompt, temperature, threads)
         return runs
 
@@ -97,8 +109,14 @@ def _form_times(model: SmallLM) -> Row:
     return {**found, "bandwidth": memory_bandwidth()}
 
 
-def _transformers(options: Options, end: int, dtype: str) -> dict[str, Runner]:
-    """Return transformers' ways of decoding by name, where it is installed.
+def _fastest(runs: dict[str, Runner], prompt: list[int]) -> str:
+    """Return the name of the fastest run, after one of each to warm up."""
+    times = {name: [run(prompt, 0.0, 32)["seconds"] for _ in range(2)][1] for name, run in runs.items()}
+    return min(times, key=times.__getitem__)
+
+
+def _transformers(options: Options, end: int) -> dict[str, dict[str, Runner]]:
+    """Return transformers' ways of decoding by name and dtype, where it is installed.
 
     Assisted generation is not among them: it needs a small model with the same tokenizer, and there is none.
     """
@@ -106,9 +124,13 @@ def _transformers(options: Options, end: int, dtype: str) -> dict[str, Runner]:
         return {}
     from transformers import AutoModelForCausalLM
 
-    theirs = AutoModelForCausalLM.from_pretrained(options.model, dtype=getattr(torch, dtype))
-    lookup = _theirs(options, theirs, end, prompt_lookup_num_tokens=10)
-    return {f"transformers {dtype}": _theirs(options, theirs, end), "transformers lookup": lookup}
+    ways: dict[str, dict[str, Any]] = {"transformers": {}, "transformers lookup": {"prompt_lookup_num_tokens": 10}}
+    runs = dict[str, dict[str, Runner]]()
+    for dtype in ("float32", "bfloat16"):
+        theirs = AutoModelForCausalLM.from_pretrained(options.model, dtype=getattr(torch, dtype))
+        for name, how in ways.items():
+            runs.setdefault(name, {})[dtype] = _theirs(options, theirs, end, **how)
+    return runs
 
 
 def _ours(options: Options, model: SmallLM, drafter: str = "") -> Runner:
@@ -124,6 +146,34 @@ def _ours(options: Options, model: SmallLM, drafter: str = "") -> Runner:
         return {"output": trace.output, **timed, "parts": parts, "rounds": counts}
 
     return run
+
+
+def _llama_cpp(options: Options, end: int) -> dict[str, Runner]:
+    """Return the plain decoding of llama.cpp, where llama-cpp-python is installed and the file is given."""
+    if options.gguf is None:
+        return {}
+    if importlib.util.find_spec("llama_cpp") is None:
+        raise ValueError("--gguf needs llama-cpp-python; install it, or leave the option out.")
+    from llama_cpp import Llama as LlamaCpp
+
+    models = dict[int, Any]()  # by number of threads
+
+    def run(prompt: list[int], temperature: float, tokens: int) -> Row:
+        threads = torch.get_num_threads()
+        if threads not in models:
+            how = {"n_threads": threads, "n_threads_batch": threads, "n_ctx": 1024, "verbose": False}
+            models[threads] = LlamaCpp(str(options.gguf), seed=options.seed, **how)
+        sampling = {"temp": temperature, "top_k": 0, "top_p": 1.0, "min_p": 0.0, "repeat_penalty": 1.0}
+        models[threads].reset()
+        output, times = list[int](), list[float]()
+        for token in islice(models[threads].generate(prompt, **sampling), tokens):
+            output.append(token)
+            times.append(time.perf_counter())
+            if token == end:
+                break
+        return {"output": output, "tokens": len(output) - 1, "seconds": times[-1] - times[0]}
+
+    return {"llama.cpp": run}
 
 
 class Arrivals:

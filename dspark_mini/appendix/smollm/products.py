@@ -41,7 +41,7 @@ class FourBits:
         self.bytes = self.codes.nbytes + self.scales.nbytes
 
     def __call__(self, x: Tensor) -> Tensor:
-        return torch.ops.aten._weight_int4pack_mm_for_cpu(x.bfloat16(), self.codes, GROUP, self.scales).float()
+        return torch.ops.aten._weight_int4pack_mm_for_cpu(x.bfloat16(), self.codes, GROUP, self.scales).to(x.dtype)
 
 
 class EightBits:
@@ -57,7 +57,7 @@ class EightBits:
 
     def __call__(self, x: Tensor) -> Tensor:
         rows = x.flatten(0, -2).bfloat16()  # the kernel takes a matrix
-        return torch.ops.aten._weight_int8pack_mm(rows, self.codes, self.scales).float().view(*x.shape[:-1], -1)
+        return torch.ops.aten._weight_int8pack_mm(rows, self.codes, self.scales).to(x.dtype).view(*x.shape[:-1], -1)
 
 
 Product = Linear | FourBits | EightBits

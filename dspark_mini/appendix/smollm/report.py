@@ -10,7 +10,7 @@ import numpy as np
 from dspark_mini.race_options import SMOLLM_DRAFTERS
 
 Row = Mapping[str, Any]
-TRAINED, OTHER = "trained families", "other"  # groups of compare
+TRAINED, OTHER = "trained families", "other"  # groups of prompts
 BOTH = SMOLLM_DRAFTERS[-1]
 HELD_OUT_KINDS = ("combination", "unseen")  # of the trained families
 
@@ -88,7 +88,8 @@ def _by_group(groups: Mapping[Any, Row], threads: int, temperatures: Sequence[fl
         lines.append(f"| {label} | {' | '.join(cells)} |")
     rates = [groups[threads, t, TRAINED, "dspark"]["acceptance"] for t in temperatures]
     shown = [", ".join(f"{rate:.2f}" for rate in row if rate is not None) for row in rates]
-    return [*lines, "", f"Acceptance of dspark by position, {TRAINED}: {shown[0]} at T = 0; {shown[1]} at T = 1."]
+    verified = f"Acceptance by position of the drafts of dspark that were verified, {TRAINED}"
+    return [*lines, "", f"{verified}: {shown[0]} at T = 0; {shown[1]} at T = 1."]
 
 
 def _curve(rows: Sequence[Row]) -> list[str]:

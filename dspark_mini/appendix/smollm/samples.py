@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from dspark_mini.appendix.blocks import Blocks
@@ -23,7 +23,6 @@ class Shard:
         with safe_open(data, "pt") as file:
             self.tokens, lengths = file.get_tensor("tokens"), file.get_tensor("lengths")
             self.prompt_lengths = file.get_tensor("prompt_lengths").tolist()
-            self.temperatures = file.get_tensor("temperatures").tolist()
         self.lengths = lengths.tolist()
         self.starts = (lengths.cumsum(0) - lengths).tolist()
         self.features: Any = safe_open(features, "pt").__enter__()  # type: ignore[no-untyped-call]
@@ -56,13 +55,19 @@ class Samples:
         self.folder, self.shards = folder, dict[str, Shard]()
         self.refresh()
         if not self.shards:
-            raise ValueError(f"{folder} has no texts; `dspark-mini appendix smollm generate` writes them.")
+            raise ValueError(
+                f"{folder} has no texts; `dspark-mini appendix smollm generate` writes them, held-out ones with "
+                "--held-out."
+            )
 
     def refresh(self) -> None:
         """Open the shards that have been written since the last call."""
         for path in sorted((self.folder / "shards").glob("*.safetensors")):
             if path.name not in self.shards:
-                self.shards[path.name] = Shard(path, self.folder / "features" / path.name)
+                try:
+                    self.shards[path.name] = Shard(path, self.folder / "features" / path.name)
+                except (SafetensorError, OSError) as error:
+                    raise ValueError(f"{path}, or its features, cannot be read: {error}. Delete both files.") from error
 
     def __len__(self) -> int:
         """Return the number of texts."""

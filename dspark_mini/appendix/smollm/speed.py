@@ -14,6 +14,7 @@ from dspark_mini.appendix.smollm.products import GROUP, TYPICAL_ROWS
 
 COUNTS = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # tokens per forward
 CONTEXT = 128  # tokens already in the cache
+LAYERS = 40  # matrices of 1 to 7 MB by form, of which caches hold few
 LARGE = 2**27  # float32 numbers, 512 MB: more than any cache holds
 
 
@@ -33,7 +34,7 @@ def fastest_form() -> str:
     threads, weight, rows = torch.get_num_threads(), torch.randint(16, (3072, 576)), torch.randn(TYPICAL_ROWS, 576)
     weight[:, ::GROUP], weight[:, 1::GROUP] = 0, 15  # every group has its least and its largest code, as in a file
     torch.set_num_threads(1)
-    stacks = {form: [linear(weight.to(dtype)) for _ in range(12)] for form, (dtype, linear) in FORMS.items()}
+    stacks = {form: [linear(weight.to(dtype)) for _ in range(LAYERS)] for form, (dtype, linear) in FORMS.items()}
     times: dict[str, list[float]] = {form: [] for form in FORMS}
     for _ in range(5):
         for form, linears in stacks.items():

@@ -27,7 +27,7 @@ from dspark_mini.appendix.commands import app  # noqa: E402
 from dspark_mini.appendix.model import Target  # noqa: E402
 from dspark_mini.appendix.smollm import convert, install, speed  # noqa: E402
 from dspark_mini.appendix.smollm.llama import Llama  # noqa: E402
-from dspark_mini.appendix.smollm.products import EightBits, FourBits  # noqa: E402
+from dspark_mini.appendix.smollm.products import EightBits, FourBits, coded  # noqa: E402
 from dspark_mini.appendix.smollm.text import END, SYSTEM, Text  # noqa: E402
 from dspark_mini.shapes import TargetShape  # noqa: E402
 from dspark_mini.workspace import UserError  # noqa: E402
@@ -111,8 +111,8 @@ def test_int4_finds_the_codes_of_the_file_again_and_gives_other_matrices_8_bits(
     tokens, models = torch.arange(2, 30), [Llama(tiny, form) for form in ("float32", "bfloat16", "int4")]
     assert {type(layer.gate_up) for layer in models[-1].layers} == {FourBits}
     expected, *found = (model.logits(model.forward(tokens)).float() for model in models)
-    rounded, coded = ((logits - expected).square().mean() for logits in found)
-    assert 0 < coded < rounded < 0.01 * expected.square().mean()
+    halved, quartered = ((logits - expected).square().mean() for logits in found)
+    assert 0 < quartered < halved < 0.01 * expected.square().mean()
     weight = torch.randn(32, 64, generator=torch.Generator().manual_seed(0))
     product = coded(weight)
     assert isinstance(product, EightBits)
@@ -162,8 +162,8 @@ def test_an_untied_model_in_two_files_equals_the_target_of_the_appendix(tmp_path
     (tmp_path / "config.json").write_text(json.dumps({**config, "rms_norm_eps": 1e-5}))
     model, tokens = Llama(tmp_path, "float32", 20, (1,)), torch.arange(20)
     expected, features = target(tokens[None])
-    torch.testing.assert_close(model.logits(model.forward(tokens)), expected[0].detach(), atol=1e-5, rtol=0)
-    torch.testing.assert_close(model.features[:, 0], features[0].detach(), atol=1e-5, rtol=0)
+    torch.testing.assert_close(model.logits(model.forward(tokens)), expected[0].detach(), atol=1e-4, rtol=0)
+    torch.testing.assert_close(model.features[:, 0], features[0].detach(), atol=1e-4, rtol=0)
 
 
 Q = "model.layers.1.self_attn.q_proj.weight"
