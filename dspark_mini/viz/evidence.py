@@ -230,11 +230,12 @@ def training(entry: Entry) -> Picture | None:
     """Draw how the chance of acceptance rose while the drafters were trained."""
     if not entry["ours"]:
         return None
-    figure, (ax,) = _axes(["training"], "steps", width=6.0)
+    figure, (ax,) = _axes(["training"], "steps", width=9.0)
     for name, curve in entry["ours"]["overlap"].items():
         if name in DRAFTERS:
             steps = [entry["ours"]["steps_per_point"] * (k + 1) for k in range(len(curve))]
-            _curve(ax, steps, [{"mean": value} for value in curve], DRAFTERS[name], name)
+            shown = slice((len(curve) - 1) % 2, None, 2)  # every second point, the last one among them
+            _curve(ax, steps[shown], [{"mean": value} for value in curve[shown]], DRAFTERS[name], name)
     label_axes(ax, y="chance of acceptance")
     legend(figure, handle_length=3.0)
     return figure

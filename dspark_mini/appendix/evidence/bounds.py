@@ -21,8 +21,8 @@ SIDE, REPEATS = 1024, 15  # of the square matrices whose product shows what the 
 def step(recorder: Recorder) -> dict[str, Any]:
     """Time a forward over one token in NumPy and in torch, on one thread, and bound it from below.
 
-    Arithmetic: its multiply-adds at the rate of a large product by the same library. Memory: reading its weights once
-    at the rate at which the library adds up an array of their size.
+    Arithmetic: its multiply-adds at the rate of a large product by the same library. Memory: reading its weights once,
+    as fast as the library multiplies an array of their size by itself.
     """
     folder = recorder.settings.weights
     numpy_model, torch_model = lm.load(folder, []), engine.load(folder, drafters=[])
@@ -35,8 +35,8 @@ def step(recorder: Recorder) -> dict[str, Any]:
     flat, row = np.ones(count, np.float32), torch.ones(count)
     found: dict[str, Any] = {"multiply_adds": count, "bytes": 4 * count}
     for name, model, product, read in (
-        ("numpy", numpy_model, lambda: square @ square, flat.sum),
-        ("torch", torch_model, lambda: reals @ reals, row.sum),
+        ("numpy", numpy_model, lambda: square @ square, lambda: flat @ flat),
+        ("torch", torch_model, lambda: reals @ reals, lambda: row @ row),
     ):
         found[name] = {
             "seconds": forward_times(model, prompt, (1,), 10 * REPEATS, time.process_time)[1],

@@ -61,7 +61,7 @@ def _training(ours: Ours) -> str:
     target = sum(value for name, value in seconds.items() if name.startswith("target"))
     last = max(rises, key=rises.__getitem__)
     clock = ours["seconds_by_the_clock"]
-    wall = "" if clock is None else f" and {clock / 60:.0f} minutes by the clock, in two processes beside other work"
+    wall = "" if clock is None else f", and {clock / 60:.0f} minutes by the clock, in two processes beside other work"
     return (
         f"Training took {seconds['all'] / 60:.0f} minutes of processor time, {target / 60:.0f} of them for the "
         f"target{wall}. "

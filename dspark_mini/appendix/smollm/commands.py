@@ -13,6 +13,7 @@ from dspark_mini.appendix.devices import require_torch
 from dspark_mini.appendix.smollm.install import cache_folder, drafter_folder, install, own_drafter, require_model
 from dspark_mini.backends import model_errors
 from dspark_mini.files import atomic_write
+from dspark_mini.workspace import UserError
 
 app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 Model = Annotated[Path | None, typer.Option("--folder", help="Directory of the model, if not your cache directory.")]
@@ -35,6 +36,8 @@ def smollm(
     """Get SmolLM2-135M-Instruct, a pretrained model for the CPU: 93 MB once, then offline."""
     require_torch("cpu")
     if context.invoked_subcommand:
+        if source or folder or times:
+            raise UserError(f"Options stand after the command: `smollm {context.invoked_subcommand} --folder …`.")
         return
     install(folder or cache_folder(), source, typer.echo)
     if times:

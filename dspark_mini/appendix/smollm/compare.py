@@ -56,8 +56,12 @@ def compare(options: Options, folder: Path, console: Console) -> None:
         ValueError: A model cannot be loaded, or the folder has results of another comparison.
     """
     path, settings = folder / "compare.jsonl", _settings(options)
-    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.is_file() else []
-    if lines and lines[0]["settings"] != settings:
+    try:
+        lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.is_file() else []
+        same = not lines or lines[0]["settings"] == settings
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is damaged; move it away, or choose another directory.") from error
+    if not same:
         raise ValueError(f"{path} has results of other settings; move it away, or choose another directory.")
     prompts = chosen_prompts(options.prompts)
     if len(lines) <= len(prompts):

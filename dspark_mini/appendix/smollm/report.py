@@ -105,7 +105,7 @@ def _curve(rows: Sequence[Row]) -> list[str]:
         lines.append(f"| {row['steps']}{where} | {row['texts']} | {chances} | {length:.2f} |")
         if not where:
             points.setdefault(row["steps"], []).append((row["texts"], overlap[0], length))
-    pairs = [(steps, *sorted(found)) for steps, found in points.items() if len(found) == 2]
+    pairs = [(steps, min(found), max(found)) for steps, found in points.items() if len(found) > 1]
     return [*lines, "", " ".join((_line(points), *(_fewer_texts(*pair) for pair in pairs)))]
 
 

@@ -97,7 +97,8 @@ def score(drafter: BlockDrafter, ends: Any, blocks: Blocks, logsumexp: Tensor) -
         logsumexp: (B, T) of the target's logits.
     """
     size, head, vocabulary = drafter.shape.block_size, drafter.head, drafter.shape.draft_vocabulary
-    assert head is not None and vocabulary is not None
+    if head is None or vocabulary is None:
+        raise ValueError("The drafter needs a sequential head and a draft vocabulary, to be trained or measured here.")
     ids, place = torch.tensor(vocabulary), torch.full((len(ends.head_weight),), -1)
     place[ids] = torch.arange(len(ids))
     hidden, places = block_hidden(drafter, ends, blocks), blocks.positions(size)  # (B, A, γ, d)
