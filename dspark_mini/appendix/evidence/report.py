@@ -16,13 +16,14 @@ Ours = Mapping[str, Any]
 
 def comparison(results: Mapping[str, Any]) -> str:
     """Return the table of what the paper reports and what was measured here, and why they differ."""
-    counts = {str(results[name]["settings"]["prompts_of_a_domain"]) for name in ROWS if name in results}
-    prompts = " or ".join(sorted(counts))
-    rows = [f"{prompts} prompts per domain, γ = 7 and temperature 1 unless stated otherwise.", ""]
+    counts = {_title(name): results[name]["settings"]["prompts_of_a_domain"] for name in ROWS if name in results}
+    most = max(counts.values(), default=0)
+    fewer = "".join(f", {title}: {count}" for title, count in counts.items() if count < most)
+    rows = [f"{most} prompts per domain{fewer}; γ = 7 and temperature 1 unless stated otherwise.", ""]
     rows, reasons = [*rows, "| the paper | here |", "|---|---|"], []
     for name, (sentences, here) in ROWS.items():
         if name in results:
-            title = name.replace("_", " ").replace("7 8", "7, 8").capitalize()
+            title = _title(name)
             ours = results[name]["ours"]
             says = re.sub(r" \((Figure|Table) \d+\)", "", " ".join(SAYS[sentence] for sentence in sentences))
             rows.append(f"| **{title}.** {says} | {here(ours) if ours else NOT_MEASURED} |")
@@ -30,6 +31,10 @@ def comparison(results: Mapping[str, Any]) -> str:
     also = ("trees", _trees), ("training", _training), ("step", _step)
     notes = [note for name, write in also if (ours := results.get(name, {}).get("ours")) for note in ("", write(ours))]
     return "\n".join([*rows, "", "Why they differ:", "", *reasons, *notes])
+
+
+def _title(experiment: str) -> str:
+    return experiment.replace("figure_7_8", "figures 7 and 8").replace("_", " ").capitalize()
 
 
 def _trees(ours: Ours) -> str:

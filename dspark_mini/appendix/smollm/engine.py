@@ -200,6 +200,7 @@ class Drafters:
         """Forget the text."""
         self.tokens = list[int]()
         self.histories = {name: History() for name in self.names}
+        self.answered = 0  # tokens after the prompt
         self.drafting, self.kept = "", list[float]()  # who drafts this round, and the confidences of what it verifies
         if self.dspark is not None:
             self.dspark.cache.drop(self.dspark.cache.rows)
@@ -212,6 +213,7 @@ class Drafters:
                 history.add(len(self.kept), len(tokens), cost)
             else:
                 history.plain += 1
+        self.answered += len(tokens) if self.tokens else 0
         self.tokens += tokens
         self.drafting, self.kept = "", []
 
@@ -219,7 +221,7 @@ class Drafters:
         """Begin a round, and return what the drafter of this round begins with."""
         tokens = [*self.tokens, anchor]
         for name, history in self.histories.items():
-            if history.may_draft():
+            if history.may_draft() and (self.answered or name != "dspark"):  # which has learned from answers only
                 self.drafting, drafter = name, self._drafter(name)
                 base = drafter.start(tokens, block_size)
                 if name == "dspark" or self.costs.worthwhile(drafter.confidences(anchor, base, base)):

@@ -237,7 +237,7 @@ def test_every_experiment_runs_once_and_names_missing_weights(weights: Path, tmp
     assert text.count("before\n") == text.count("\nafter") == len(SECTIONS) and "None" not in text
     assert text.count("\nold\n") == 3 and "No GPU was measured" in text  # no races, no SmolLM2
     assert updated_text(tmp_path, docs) == text and "No shape can gain more than" in text
-    assert all(f"| **{title}" in text and f"- **{title}" in text for title in ("Table 1", "Figure 4", "Figure 7, 8"))
+    assert all(f"| **{title}" in text and f"- **{title}" in text for title in ("Table 1", "Figure 4", "Figures 7 and 8"))
     cut = results["figure_5"]["ours"]["by_domain"]["math"]
     assert (
         f"math {percent(cut[0]['acceptance_rate']['mean'])} → {percent(cut[-1]['acceptance_rate']['mean'])} %" in text

@@ -18,6 +18,7 @@ from dspark_mini.appendix.engine import TorchBlockDrafter, TorchTarget  # noqa: 
 from dspark_mini.appendix.huggingface import load_target  # noqa: E402
 from dspark_mini.appendix.pretrained import load_drafter, save_drafter  # noqa: E402
 from dspark_mini.appendix.smollm import compare, engine, methods, products, train  # noqa: E402
+from dspark_mini.appendix.smollm.llama import FORMS  # noqa: E402
 from dspark_mini.cli import app  # noqa: E402
 from dspark_mini.engine import Steps, generate  # noqa: E402
 from dspark_mini.lm import SmallLM  # noqa: E402
@@ -93,6 +94,13 @@ def test_greedy_texts_are_those_of_plain_decoding_whoever_drafts(model: SmallLM,
         assert any(round_.accepted for round_ in trace.rounds)
     model.clear()
     generate(model.target, model.drafters[name], PROMPT, 30, (), 1.0, np.random.default_rng(0), STEPS)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_dspark_drafts_beside_a_target_in_every_form(tiny_llama: Path, drafter: Path, form: str) -> None:
+    model = load(tiny_llama, drafter, form)
+    trace = generate(model.target, model.drafters["dspark"], PROMPT, 12, steps=STEPS)
+    assert len(trace.output) == 12 and any(round_.drafted for round_ in trace.rounds)
 
 
 def test_a_drafter_that_does_not_pay_is_paused_and_tried_again(model: SmallLM) -> None:
