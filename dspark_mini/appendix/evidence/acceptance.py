@@ -23,7 +23,7 @@ Seeds = Mapping[int, Runs | None]  # the runs of each training seed
 DIFFERS = {  # reasons; what differs, and by how much, the results say
     "table_1": (
         "dflash-ce is the paper's baseline: DFlash as DeepSpec's configs train it, by cross-entropy alone and anchor "
-        "first. dflash has DSpark's loss and one mask more, so that gain is the head's alone. All weights of positions "
+        "first. dflash has DSpark's distillation loss and masks, but neither of its heads. All weights of positions "
         "fall by exp(−(k − 1) / 4), as in these configs at γ = 7. The autoregressive drafter is not behind in τ: one "
         "more layer after eight of the target learns such short texts well; its cost makes it slower than DSpark in "
         "`dspark-mini race`. DSpark without its head falls below DFlash, since its base logits learned to leave to the "
@@ -31,15 +31,19 @@ DIFFERS = {  # reasons; what differs, and by how much, the results say
         "without the curriculum of its authors, which first strengthens the base logits."
     ),
     "figure_2": (
-        "Curves rise at the last positions where only blocks that were right so far get there; DSpark's own confidence "
-        "tests this: at the last position it is lower on average over all blocks than over those that are left."
+        "Acceptance is conditional on the prefix, so late positions see easier blocks; DSpark's own confidence tests "
+        "this: at the last position it is lower on average over all blocks than over those that are left. The "
+        "autoregressive drafter starts so high that little is left to rise."
     ),
-    "figure_3": "It agrees. With one layer DSpark falls short: one is little for any drafter of this small width.",
+    "figure_3": (
+        "It agrees. With one layer DSpark falls short: one is little for any drafter of this small width. DFlash has "
+        "DSpark's distillation loss here and in Figure 4; intervals are over prompts, for one training seed."
+    ),
     "figure_4": (
         "One drafter of each kind was trained for γ = 15, and shorter blocks are its first drafts; the draft forward "
-        "always covers the whole block, which understates the head's share in short blocks. The head takes more than "
-        "in the paper because the target is about a thousandth of the size, and each step of the head costs several "
-        "NumPy calls, however little there is to compute."
+        "always covers the whole block, which understates the head's share in short blocks. Weights of positions fall "
+        "by exp(−(k − 1) / 8). The head takes more than in the paper because the target is far smaller, and each step "
+        "of the head costs several NumPy calls, however little there is to compute."
     ),
 }
 

@@ -53,7 +53,7 @@ def updated_text(results: Path, docs: Path) -> str:
 def _machine(files: Files) -> str:
     """Name the hardware of the races, and of the GPUs."""
     machines = [files[name]["hardware"] for name in BACKENDS if name in files]
-    places = sorted({f"{found['cpu']}, {found['cores']} cores, one thread" for found in machines})
+    places = sorted({f"{found['cpu']}, {found['cores']} cores, one thread for the small model" for found in machines})
     gpus = [entry["hardware"]["accelerator"] for entry in _gpus(files)]
     cpu = f"from a CPU ({' and '.join(places)})"
     return (

@@ -38,13 +38,15 @@ def possible_gains(
     rng, table = np.random.default_rng(seed), times.steps_per_second()
     names = [*(f"fixed {length}" for length in fixed), "scheduled", "oracle"]
     done = np.zeros((REPEATS, 2, len(names)))  # tokens and seconds
+    emitted = np.zeros((REPEATS, STEPS), dtype=np.int64)  # tokens of each round if all drafts were verified
     for repeat in range(REPEATS):
         for step in range(STEPS):
             confidences, accepted = _draw(runs, requests, step, rng)
-            lengths = [np.full(requests, length) for length in fixed]
-            lengths += [np.array(schedule(confidences, table)), _oracle(accepted, times)]
-            done[repeat, 0] += [np.minimum(chosen, accepted).sum() + requests for chosen in lengths]
-            done[repeat, 1] += times.round_seconds(np.array([chosen.sum() + requests for chosen in lengths]))
+            lengths = [np.full(requests, length) for length in fixed] + [np.array(schedule(confidences, table))]
+            done[repeat, 0, :-1] += [np.minimum(chosen, accepted).sum() + requests for chosen in lengths]
+            done[repeat, 1, :-1] += times.round_seconds(np.array([chosen.sum() + requests for chosen in lengths]))
+            emitted[repeat, step] = accepted.sum() + requests
+        done[repeat, :, -1] = _oracle(emitted[repeat], requests, times)
     speeds = done[:, 0] / done[:, 1]  # (REPEATS, ways)
     best = speeds[:, speeds[:, : len(fixed)].mean(axis=0).argmax()]
     replays = speeds[:, len(fixed) :] / best[:, None]
@@ -63,12 +65,19 @@ def _draw(
     return np.array([run.confidences[k] for run, k in drawn]), np.array([run.accepted[k] for run, k in drawn])
 
 
-def _oracle(accepted: Integers, times: StepTimes) -> Integers:
-    """Verify as many of the drafts that will be accepted as pay: each is worth a token, and costs a row. (R,)"""
-    rows = len(accepted) + np.arange(accepted.sum() + 1)
-    left = int((rows / times.round_seconds(rows)).argmax())
-    lengths = []
-    for count in accepted.tolist():
-        lengths.append(min(count, left))
-        left -= lengths[-1]
-    return np.array(lengths)
+def _oracle(emitted: Integers, requests: int, times: StepTimes) -> tuple[float, float]:
+    """Return tokens and seconds where of the drafts that will be accepted as many are verified as pay. (steps,)
+
+    A row more is worth the time that its token takes at the rate of all rounds, which Dinkelbach's iteration finds.
+    """
+    rate = 0.0
+    while True:
+        tokens = seconds = 0.0
+        for most in emitted.tolist():
+            rows = np.arange(requests, most + 1)
+            spent = times.round_seconds(rows)
+            best = int((rows - rate * spent).argmax())
+            tokens, seconds = tokens + rows[best], seconds + spent[best]
+        if tokens <= rate * seconds * (1 + 1e-12):
+            return tokens, seconds
+        rate = tokens / seconds

@@ -50,9 +50,9 @@ DIFFERS = {  # reasons; what differs, and by how much, the results say
     "figure_7_8": (
         "There is no MTP-1 baseline; the best fixed length is a harder one, since it is known only afterwards. Budgets "
         "here count drafts; the paper's count the anchor as well. On this processor another row costs little and most "
-        "drafts are accepted, so that trimming has little to save: for few requests even the oracle gains only a few "
-        "per cent, and what the scheduler could gain is about what deciding costs. The draft, which is not trimmed, "
-        "and the commit take a good part of every round."
+        "drafts are accepted, so that trimming has little to save: even the oracle gains only a few per cent, and the "
+        "scheduler hardly anything if its decisions took no time. The draft, which is not trimmed, and the commit take "
+        "a good part of every round."
     ),
 }
 

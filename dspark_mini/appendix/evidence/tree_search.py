@@ -133,10 +133,10 @@ def fastest(chances: Floats, seconds: dict[str, float], forward: Sequence[float]
     """
     most, draw = len(forward) - 1, seconds["head"] / len(chances)
     fixed = seconds["draft"] + seconds["verify"] + seconds["commit"]
-    chain, tree = best_shapes(chances[:, :1], most), best_shapes(chances, most)
+    chain, tree = best_shapes(chances[:, :1], most)[: len(chances) + 1], best_shapes(chances, most)
 
     def speeds(shapes: list[tuple[float, Shape]], draws: Callable[[int], int]) -> list[float]:
-        return [(1.0 + shapes[n][0]) / (fixed + draws(n) * draw + forward[n]) for n in range(most + 1)]
+        return [(1.0 + shapes[n][0]) / (fixed + draws(n) * draw + forward[n]) for n in range(len(shapes))]
 
     ways = {
         "chain": speeds(chain, lambda n: n),

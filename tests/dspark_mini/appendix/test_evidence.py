@@ -18,7 +18,7 @@ from dspark_mini.appendix.evidence import acceptance, confidence, serving  # noq
 from dspark_mini.appendix.evidence.documents import RESULTS, SECTIONS, updated_text, write_report  # noqa: E402
 from dspark_mini.appendix.evidence.experiments import reproduce  # noqa: E402
 from dspark_mini.appendix.evidence.recordings import Recorder, Recording  # noqa: E402
-from dspark_mini.appendix.evidence.replayed import possible_gains  # noqa: E402
+from dspark_mini.appendix.evidence.replayed import _oracle, possible_gains  # noqa: E402
 from dspark_mini.appendix.evidence.settings import EXPERIMENTS, Settings  # noqa: E402
 from dspark_mini.appendix.evidence.statistics import area_under_curve, over_repeats, ratio  # noqa: E402
 from dspark_mini.appendix.evidence.step_times import StepTimes, random_lengths  # noqa: E402
@@ -164,6 +164,8 @@ def test_the_table_of_steps_per_second_follows_a_line_that_never_falls() -> None
 def test_no_way_to_choose_verify_lengths_gains_more_than_the_oracle() -> None:
     runs = [synthetic_rounds(rate, 7, 1.0) for rate in (0.5, 0.9)]
     free, steep = StepTimes(0.01, (4, 32), (0.02, 0.02)), StepTimes(0.0, (4, 32), (0.03, 0.08))
+    late = StepTimes(0.0, (1, 4, 8), (1.0, 1.0, 2.2))  # by itself a round is fastest with 4 rows; both rounds, with all
+    assert _oracle(np.array([8, 1]), 1, late) == pytest.approx((9.0, 3.2))
     assert possible_gains(runs, free, 4, (1, 7))["oracle"]["mean"] == pytest.approx(1.0)  # nothing to save
     gains = possible_gains(runs, steep, 4, (1, 3, 5, 7))
     assert gains["oracle"]["mean"] > gains["scheduled"]["mean"] + 0.02 and gains["scheduled"]["low"] > 1.02
@@ -236,8 +238,9 @@ def test_every_experiment_runs_once_and_names_missing_weights(weights: Path, tmp
     text = docs.read_text(encoding="utf-8")
     assert text.count("before\n") == text.count("\nafter") == len(SECTIONS) and "None" not in text
     assert text.count("\nold\n") == 3 and "No GPU was measured" in text  # no races, no SmolLM2
-    assert updated_text(tmp_path, docs) == text and "No shape can gain more than" in text
-    assert all(f"| **{title}" in text and f"- **{title}" in text for title in ("Table 1", "Figure 4", "Figures 7 and 8"))
+    assert updated_text(tmp_path, docs) == text and "no shape can gain more than" in text
+    titles = ("Table 1", "Figure 4", "Figures 7 and 8")
+    assert all(f"| **{title}" in text and f"- **{title}" in text for title in titles)
     cut = results["figure_5"]["ours"]["by_domain"]["math"]
     assert (
         f"math {percent(cut[0]['acceptance_rate']['mean'])} → {percent(cut[-1]['acceptance_rate']['mean'])} %" in text
