@@ -19,8 +19,9 @@ def comparison(results: Mapping[str, Any]) -> str:
     asked = [name for name in (*ROWS, "trees") if name in results]
     counts = {_title(name): results[name]["settings"]["prompts_of_a_domain"] for name in asked}
     most = max(counts.values(), default=0)
-    fewer = "".join(f", {title}: {count}" for title, count in counts.items() if count < most)
-    rows = [f"{most} prompts per domain{fewer}; γ = 7 and temperature 1 unless stated otherwise.", ""]
+    fewer = "; ".join(f"{title}: {count}" for title, count in counts.items() if count < most)
+    prompts = f"{most} prompts per domain{f' ({fewer})' if fewer else ''}"
+    rows = [f"{prompts}, γ = 7 and temperature 1 unless stated otherwise.", ""]
     rows, reasons = [*rows, "| the paper | here |", "|---|---|"], []
     for name, (sentences, here) in ROWS.items():
         if name in results:

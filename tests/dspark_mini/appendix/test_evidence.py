@@ -106,7 +106,7 @@ def test_positions_after_the_end_of_a_text_or_beyond_its_cap_do_not_count() -> N
     rates = acceptance.acceptance_by_position(run)
     assert [(rate["rounds"], rate["mean"]) for rate in rates] == [(3, 1.0), (2, 0.5), (0, None)]
     untrimmed = confidence.trim(run, 0.0)
-    assert untrimmed["drafts_accepted"]["mean"] == 4 / 6 and untrimmed["acceptance_rate"]["mean"] == 7 / 9
+    assert untrimmed["drafts_accepted"]["mean"] == 4 / 6 and untrimmed["acceptance_rate"]["mean"] == 6 / 10
     assert untrimmed["rejected"]["mean"] == pytest.approx(2 / 3)
 
 
